@@ -1,17 +1,25 @@
-// Package access is the permission gate: a Repository that wraps another one and allows only what
-// the account of the context may do. Every service gets its repository from here, so all access to
-// the data is checked. The package also checks and explains permissions on any resource (Checker).
-// It finds further subjects of an account and properties of accounts in the data (CoactorFinder,
-// Profiles). It does not authenticate accounts, which package engine/account does, and it does not
-// store grants.
+// Package access is the permission gate: a Repository that wraps another Repository and allows
+// only the calls for which the account of the context has permission. Every service gets its
+// repository from this package, so all access to the data is checked.
 //
-// Accounts with the same subjects, such as the same roles, share a profile with their permissions.
-// A profile is computed once, from grants on classes and items, from the roles that items give
-// (RoleMap) and from the stages of workflows (Stages). It travels in the context as an
-// engine.Guard, and the store adds its conditions to the SQL statements. The gate itself does three
-// things. It rejects a call at once if it can decide without reading data. It returns the same
-// error for hidden and for missing items. It removes hidden values from the results (see
-// redaction).
+// The package also does the following:
+//
+//   - Checker checks and explains permissions on any resource.
+//   - CoactorFinder finds further subjects of an account in the data.
+//   - Profiles reads properties of accounts from the data.
+//
+// It does not authenticate accounts, which package engine/account does, and it does not store
+// grants.
+//
+// Accounts with the same subjects, such as the same roles, share a profile with their
+// permissions. A profile is computed once, from grants on classes and items, from the roles that
+// items give (RoleMap) and from the stages of workflows (Stages). The gate puts the profile into
+// the context as an engine.Guard, and the store adds the conditions of the guard to the SQL
+// statements. The gate itself does three things:
+//
+//   - It rejects a call at once if it can decide without reading data.
+//   - It returns the same error for hidden and for missing items.
+//   - It removes hidden values from the results (see redaction).
 package access
 
 import (
@@ -70,7 +78,7 @@ type gate struct {
 	schema func() *schema
 	known  cache
 
-	nothing   *engine.Views // views without any attribute, for items that the account wrote and may not read
+	nothing   *engine.Views // views without any attribute, for items that the account wrote but is not allowed to read
 	variables []string      // names of the account variables on which profiles depend
 }
 

@@ -8,8 +8,7 @@ import (
 	"restsrv/engine"
 )
 
-// admitting is an inner repository that remembers the writes that it was asked
-// to admit, and answers with err.
+// admitting is an inner repository that records the calls of Admit, and returns err from each.
 type admitting struct {
 	*memory
 	err   error
@@ -23,9 +22,9 @@ func (m *admitting) Admit(_ context.Context, a engine.Admission) error {
 
 const maySave = engine.MayUse | engine.MayWrite
 
-// TestAdmissionsByPermission checks which writes are refused before the store is
-// asked: those for which the account has the permission on no object of the class,
-// and those that give an attribute which the account may not change.
+// TestAdmissionsByPermission checks which writes the gate refuses without a call of the store:
+// writes for which the account has the permission on no object of the class, and writes that set
+// an attribute which the account may not change.
 func TestAdmissionsByPermission(t *testing.T) {
 	w := newWorld().link().grant(
 		"admin", "*", "full",
@@ -107,8 +106,8 @@ func TestAdmissionsAskTheStore(t *testing.T) {
 	refused(t, admit(ctx, engine.MayWrite, letter), engine.Forbidden, "denied") // it may exist and be hidden
 }
 
-// TestRightsChange checks that Rights returns another text after each change of
-// the account's permissions, and the same after a change of others' permissions.
+// TestRightsChange checks that Rights returns another text after each change of the permissions
+// of the account, and the same text after a change of the permissions of another account.
 func TestRightsChange(t *testing.T) {
 	w := newWorld().link().grant("admin", "*", "full", "ann", "c:::memo@test", "read")
 	r, _ := office(t, w)
@@ -158,7 +157,7 @@ func TestRightsChange(t *testing.T) {
 	for _, granted := range [][]string{
 		{"ann", "c:::memo@test", "full"},
 		{"ann", "c:::memo@test", "read", "ann", "i:::memo@test@m1", "read"},
-		{"ann", "c:::memo@test", "read", "bob", "a:::memo@test.title", "read"}, // which hides it from ann
+		{"ann", "c:::memo@test", "read", "bob", "a:::memo@test.title", "read"}, // the grant to bob protects the title, which hides it from ann
 	} {
 		w.grant(append([]string{"admin", "*", "full"}, granted...)...)
 		text := rights(account("ann"))

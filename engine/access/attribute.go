@@ -18,7 +18,7 @@ type attribute struct {
 	value, label, shown *part
 }
 
-// part is one element of an answer: the value of an attribute, its label, its
+// part is one element of the JSON of an item: the value of an attribute, its label or its
 // displayed form, or the display string of the items of a class.
 type part struct {
 	attribute *attribute // set if the part is the value of an attribute
@@ -33,7 +33,7 @@ type schema struct {
 	named    map[string][]*attribute
 	displays map[*engine.Class]*part // display strings of items of the class and of its descendants
 	computed map[*engine.Class]*part // the result of Class.Label, without the rest of the display string
-	anything *part                   // an input of all parts whose inputs are not known
+	anything *part                   // an input of each part whose inputs are not known
 }
 
 // schemaOf returns a function that builds the schema at its first call.

@@ -16,7 +16,7 @@ import (
 	"restsrv/engine/wire"
 )
 
-// firm is workers with much that is computed of them.
+// firm has classes of workers with many computed attributes.
 type firm struct {
 	team, worker, boss, task *engine.Class
 }
@@ -32,7 +32,8 @@ func (f *firm) Class(name string) (*engine.Class, error) {
 	return nil, engine.NoClass(name)
 }
 
-// calculated compiles formulas of a class: attribute, source and so on.
+// calculated compiles formulas for attributes of a class. The pairs are the name of an attribute
+// and the source of its formula.
 func calculated(t *testing.T, c *engine.Class, pairs ...string) {
 	t.Helper()
 	for i := 0; i < len(pairs); i += 2 {
@@ -55,7 +56,7 @@ func compiled(t *testing.T, c *engine.Class, source string) engine.Formula {
 
 func text(name string) *engine.Property { return storetest.Prop(name, engine.String) }
 
-// extend adds properties to a class that other classes of its kind lead to.
+// extend adds properties to a class. It can add references to classes that are built after c.
 func extend(c *engine.Class, properties ...*engine.Property) {
 	for i, p := range properties {
 		p.OrderNumber, p.Definition = len(c.Properties)+i, c.FullName
@@ -98,9 +99,9 @@ func newFirm(t *testing.T) *firm {
 	return f
 }
 
-// staff is a boss, computed as the store does: loaded are the team and the tasks,
-// and from these the boss again. changed is an attribute, class.name, that has
-// another value.
+// staff returns a boss with the loaded team and tasks, computed as the store does. Each task has
+// the boss loaded as its worker. changed names an attribute, as class.name, that gets another
+// value.
 func (f *firm) staff(t *testing.T, changed string) *engine.Item {
 	t.Helper()
 	value := func(c *engine.Class, id string, pairs ...string) *engine.Item {
@@ -143,12 +144,12 @@ func (f *firm) staff(t *testing.T, changed string) *engine.Item {
 	return boss
 }
 
-// clock is the lookup of the formulas here: the time.
+// clock is the data of the formulas. It has only the current time, which is always 0.
 type clock struct{ engine.FormulaData }
 
 func (clock) Now() engine.Instant { return 0 }
 
-// answer is all that an answer or a script could show of an item.
+// answer returns everything that a response or a script could show of an item.
 func answer(it *engine.Item) string {
 	b := it.AppendJSON(nil)
 	b = it.AppendRecord(append(b, '\n'))
@@ -183,7 +184,7 @@ func TestNothingShowsWhatIsHidden(t *testing.T) {
 		}
 		class, name, _ := strings.Cut(changed, ".")
 		resources := []string{"a:::" + class + "@test." + name}
-		if class == "boss" && name != "car" { // also by the name of the class that declares it
+		if class == "boss" && name != "car" { // hide it also by the name of the class that declares it
 			resources = append(resources, "a:::worker@test."+name)
 		}
 		for _, resource := range resources {
@@ -204,7 +205,7 @@ func TestNothingShowsWhatIsHidden(t *testing.T) {
 	}
 }
 
-// hidden are the attributes that a gate hides of all classes.
+// hidden returns the attributes of all classes that the gate hides from ann.
 func (f *firm) hidden(t *testing.T, may engine.Permission, granted ...string) string {
 	t.Helper()
 	w := f.policy(1, append(slices.Clone(everyClass), granted...)...)
@@ -224,8 +225,8 @@ func (f *firm) hidden(t *testing.T, may engine.Permission, granted ...string) st
 	return strings.Join(names, " ")
 }
 
-// Attributes that are computed from hidden ones, directly or not, are hidden too,
-// and so is the other side of hidden links.
+// TestHidesWhatIsMadeOfIt checks that hiding an attribute also hides all attributes that are
+// computed from it, directly or not. If the attribute is a link, the other side is hidden too.
 func TestHidesWhatIsMadeOfIt(t *testing.T) {
 	f := newFirm(t)
 	for _, x := range []struct{ resource, want string }{
@@ -234,7 +235,8 @@ func TestHidesWhatIsMadeOfIt(t *testing.T) {
 		{"a:::boss@test.passport", "boss.passport$number boss.passport$place worker.passport$number worker.passport$place"},
 		{"a:::worker@test.passport.place", "boss.passport$place worker.passport$place"},
 		{"a:::task@test.worker", "boss.unknown boss.prices boss.tasks task.worker worker.unknown worker.prices worker.tasks"},
-		// Collected items might be taken for their display strings.
+		// A formula that collects items could show their display strings, which contain the
+		// motto.
 		{"a:::team@test.motto", "boss.teamText boss.itemText boss.mottos boss.unknown team.motto worker.teamText worker.itemText worker.mottos worker.unknown"},
 		{"a:::team@test.plan", "boss.unknown team.plan worker.unknown"},
 		{"a:::team@test.id", ""}, // a key
@@ -260,8 +262,8 @@ func TestHidesWhatIsMadeOfIt(t *testing.T) {
 	}
 }
 
-// A computed display string that is an item depends on the display string of that
-// item.
+// TestHidesLabels checks a computed display string that is an item: it is hidden if the display
+// string of that item contains a hidden attribute.
 func TestHidesLabels(t *testing.T) {
 	f := newFirm(t)
 	f.worker.Label = compiled(t, f.worker, `"$team"`)
@@ -282,7 +284,7 @@ func TestHidesLabels(t *testing.T) {
 	}
 }
 
-// meta is a firm with one class more.
+// meta is a firm with one more class.
 type meta struct {
 	*firm
 	more *engine.Class
@@ -297,7 +299,8 @@ func (m *meta) Class(name string) (*engine.Class, error) {
 	return m.firm.Class(name)
 }
 
-// A declared resource protects as a granted one does.
+// TestDeclaredProtects checks that declaring an attribute resource, without granting it, protects
+// the attribute.
 func TestDeclaredProtects(t *testing.T) {
 	f := newFirm(t)
 	w := &world{grants: engine.NewGrants(1, []engine.Grant{{Subject: "ann", Resource: "c:::worker@test", Permission: engine.MayAll}}, []string{"a:::worker@test.pay"})}
@@ -326,8 +329,8 @@ func TestWarnsOfKeys(t *testing.T) {
 	}
 }
 
-// Collections are hidden if their members or their order depend on hidden
-// attributes.
+// TestHidesCollectionsByConditions checks that a collection is hidden if its members or their
+// order depend on hidden attributes.
 func TestHidesCollectionsByConditions(t *testing.T) {
 	f := newFirm(t)
 	set := func(change func(*engine.Property)) {
@@ -357,8 +360,8 @@ func TestHidesCollectionsByConditions(t *testing.T) {
 	}
 }
 
-// Redaction copies items: those of the store do not change, each is copied once,
-// and an item without hidden values is not copied at all.
+// TestRedactionCopies checks that redaction leaves the items of the store unchanged, copies each
+// item once, and does not copy an item without hidden values.
 func TestRedactionCopies(t *testing.T) {
 	f := newFirm(t)
 	w := f.policy(1, append(slices.Clone(everyClass), "bob", "a:::worker@test.pay", "read")...)

@@ -7,7 +7,7 @@ import (
 	"restsrv/engine"
 )
 
-// still is an inner repository without cost.
+// still is an inner repository that always returns the same item, at no cost.
 type still struct {
 	engine.Repository
 	item *engine.Item
@@ -24,8 +24,8 @@ func gated(w *world) (*Repository, *engine.Item) {
 	return New(cfg), it
 }
 
-// The cost of the gate per request: none if the account may do everything, else
-// the guard in the context.
+// TestGateAllocates checks the allocations of the gate per request: none if the account may do
+// everything, else only those for the guard in the context.
 func TestGateAllocates(t *testing.T) {
 	w := newWorld().link().grant("admin", "*", "full", "reader", "c:::memo@test", "read", "x", "a:::dept@test.budget", "read", "x", "a:::doc@test.pay", "read", "reader", "a:::doc@test.pay", "read")
 	r, _ := gated(w)

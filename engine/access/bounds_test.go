@@ -14,8 +14,8 @@ import (
 	"restsrv/engine/store/storetest"
 )
 
-// chain is a repository of people and their superiors. The function next computes
-// each list from the ids in the filter; the first list filters by account.
+// chain is a repository of people and their superiors. The first list filters by account. For
+// each later list, next computes the result from the ids in the filter.
 type chain struct {
 	engine.Repository
 	person, team *engine.Class
@@ -250,7 +250,7 @@ func TestProfileBounds(t *testing.T) {
 			t.Errorf("%s: got %s by %d lists, want %s by %d", x.name, got, len(c.lists), x.want, x.lists)
 		}
 	}
-	// Items beyond the bound do not count.
+	// Items beyond maxVisited are ignored.
 	c.next = func([]string) (all []*engine.Item) {
 		for i := range maxVisited + 1 {
 			all = append(all, holder(fmt.Sprint("p", i), "", int64(i)))
@@ -262,8 +262,8 @@ func TestProfileBounds(t *testing.T) {
 	}
 }
 
-// TestProfileNames checks how many items a profile asks for at once: at most
-// MaxNames of a level, and none if a single item refers to more.
+// TestProfileNames checks how many items a profile requests at once: at most MaxNames of a level,
+// and no items of the next level if a single item refers to more.
 func TestProfileNames(t *testing.T) {
 	c := newChain()
 	ids := make([]string, query.MaxNames+1)
@@ -341,8 +341,8 @@ func TestProfilesOfSubjectsAreBounded(t *testing.T) {
 	}
 }
 
-// TestExplanationsOfNoSubjects checks the text for an account without roles, and
-// the text of conditions with one term.
+// TestExplanationsOfNoSubjects checks the text of an explanation for an account without roles,
+// and the text of a condition with one term.
 func TestExplanationsOfNoSubjects(t *testing.T) {
 	x := &Explanation{Account: "ann", Resource: "c:::memo@test", About: "a class"}
 	if got := x.Lines()[0] + strings.Join(x.Lines()[1:], "\n"); strings.Contains(got, "the account has") {

@@ -15,9 +15,9 @@ type PartlyRead struct {
 	Classes  []*engine.Class // classes with hidden items that the value needs; empty if a hidden attribute is the reason
 }
 
-// PartlyReads returns the cached attributes with stored values that are withheld from the account.
-// It only looks at classes with items that the account may read. It leaves out attributes that have
-// a resource of their own: they are hidden on purpose.
+// PartlyReads returns the cached attributes with stored values that are withheld from the
+// account. It only looks at classes with items that the account may read. It leaves out
+// attributes with a resource of their own, because they are hidden on purpose.
 func (c *Checker) PartlyReads(ctx context.Context, a *engine.Account) ([]PartlyRead, error) {
 	if c.gate.cfg.Unrestricted {
 		return nil, nil

@@ -10,7 +10,7 @@ import (
 	"restsrv/engine/store/storetest"
 )
 
-// reads is a formula that reads attributes and computes nothing.
+// reads is a formula that reads these attributes and computes nothing.
 type reads []*engine.Property
 
 func (f reads) Needs() [][]*engine.Property { return [][]*engine.Property{f} }

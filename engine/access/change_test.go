@@ -58,8 +58,10 @@ func values(c *engine.Class, pairs ...any) engine.Values {
 	return v
 }
 
-// keeping lets every account write the item with the id "stage". It forbids to
-// change a property of the item with the name of that property as its id.
+// keeping is a Stages with these rules:
+//
+//   - Every account may write the item with the id "stage".
+//   - The stage of an item forbids to change the property with the same name as the id of the item.
 type keeping struct{}
 
 func (keeping) Rows(may engine.Permission, c *engine.Class, _ *engine.Account) *engine.Filter {
@@ -73,7 +75,7 @@ func (keeping) Keeps(property string, c *engine.Class, _ *engine.Account) *engin
 	return must(query.Equal(c.KeyProperties()[0], property))
 }
 
-// counter returns the gate of a shop and the repository behind it.
+// counter returns the gate of a shop and its inner repository.
 func (s *shop) counter(stages Stages, granted ...string) (*Repository, *memory) {
 	w := (&world{}).grant(granted...)
 	w.docs = []*engine.Item{newItem(s.order, "stage", "title", "One", "owner", "ann"), newItem(s.tag, "stage")}
@@ -81,8 +83,7 @@ func (s *shop) counter(stages Stages, granted ...string) (*Repository, *memory) 
 	return New(Config{Inner: m, Policy: w, Meta: s, Stages: stages}), m
 }
 
-// kept returns the text of the condition under which keeping lets these properties
-// change together.
+// kept returns, as text, the condition under which keeping lets these properties change together.
 func kept(names ...string) string {
 	if len(names) == 0 {
 		return "id eq stage"
@@ -94,9 +95,9 @@ func kept(names ...string) string {
 	return all
 }
 
-// TestStagesKeepEachProperty checks that a write which only a stage allows depends
-// on each property that it contains: of the item, of records nested in it, and of
-// the other side of its links.
+// TestStagesKeepEachProperty checks a write that only a stage allows. The write depends on every
+// property that it contains: of the item, of records nested in it, and of the other side of its
+// links.
 func TestStagesKeepEachProperty(t *testing.T) {
 	s := newShop(t)
 	order := func(pairs ...any) engine.Values { return values(s.order, pairs...) }
@@ -161,9 +162,9 @@ func TestStagesKeepEachProperty(t *testing.T) {
 	}
 }
 
-// TestGrantsPrevailOverStages checks that a grant on the class is not restricted by
-// stages, that records of the server are not restricted, and that the values of a
-// write matter only if there are stages.
+// TestGrantsPrevailOverStages checks that stages restrict neither an account with a grant on the
+// class nor records of the server, and that the guard depends on the values of a write only if
+// there are stages.
 func TestGrantsPrevailOverStages(t *testing.T) {
 	s := newShop(t)
 	ctx := as(t, account("ann"))
@@ -193,8 +194,8 @@ func TestGrantsPrevailOverStages(t *testing.T) {
 	}
 }
 
-// TestChanges checks the condition under which an account may change properties
-// together, which forms ask for.
+// TestChanges checks Changes, which returns the condition under which an account may change some
+// properties together.
 func TestChanges(t *testing.T) {
 	s := newShop(t)
 	title := []string{"title", "nothing like this"}
@@ -261,8 +262,8 @@ func (r *recaching) Recache(ctx context.Context, c *engine.Class, id string) err
 	return nil
 }
 
-// TestRecache checks that an account may have the formulas of an item computed
-// again if it may read the item.
+// TestRecache checks that an account which may read an item may also have its formulas computed
+// again.
 func TestRecache(t *testing.T) {
 	w := newWorld().link().grant("ann", "i:::memo@test@m1", "read")
 	plain, m := office(t, w)
@@ -282,7 +283,7 @@ func TestRecache(t *testing.T) {
 	refused(t, plain.Recache(ctx, w.memo, "m1"), engine.Invalid, "recache")
 }
 
-// TestTransactionNeedsAnAccount checks that no transaction begins without one.
+// TestTransactionNeedsAnAccount checks that no transaction begins without an account.
 func TestTransactionNeedsAnAccount(t *testing.T) {
 	w := newWorld().link().grant("ann", "c:::memo@test", "read")
 	cfg := w.config()

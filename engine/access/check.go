@@ -6,8 +6,8 @@ import (
 	"restsrv/engine"
 )
 
-// Checker checks and explains the permissions of accounts on any resource.
-// Grants to everyone count here; for access to data they do not count.
+// Checker checks and explains the permissions of accounts on any resource. Unlike a Repository,
+// it also counts the grants to everyone.
 type Checker struct{ gate *gate }
 
 var _ engine.Access = (*Checker)(nil)

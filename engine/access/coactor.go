@@ -29,9 +29,10 @@ type CoactorConfig struct {
 }
 
 // CoactorFinder finds the coactors of an account (aclMetaMap of IONDV). A coactor is a subject,
-// such as a department, that the data assigns to the account: the account also has the permissions
-// of its coactors. The search starts at the entries, which are items that name the account, and
-// jumps along references and collections. Each item that it reaches can name a subject.
+// such as a department, that the data assigns to the account: the account also has the
+// permissions of its coactors. The search starts at the entries, which are items that name the
+// account, and jumps along references and collections. Each item that the search reaches can name
+// a subject.
 type CoactorFinder struct {
 	cfg     CoactorConfig
 	entries []*stop

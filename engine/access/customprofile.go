@@ -32,7 +32,7 @@ type profileClass struct {
 	class      *engine.Class
 	filter     string
 	properties []profileProperty
-	recursion  []profileProperty // conditions on the next items: their attribute name has the value at path in this item
+	recursion  []profileProperty // conditions on the next items: the attribute called name must equal the value at path in this item
 	load       []*engine.Load
 }
 
@@ -106,8 +106,9 @@ func parseProfile(c *engine.Class, o jsonfile.Object) *profileClass {
 	return of
 }
 
-// parsePaths reads an object that maps names to paths. It is the member name of o. parsePaths
-// leaves out invalid paths and reports them as mistakes of the given rule; complete is then false.
+// parsePaths reads the member of o with the given name, an object that maps names to paths. It
+// leaves out invalid paths and reports them as mistakes of the given rule; complete is then
+// false.
 func (of *profileClass) parsePaths(o jsonfile.Object, name string, rule *mistake.Rule) (all []profileProperty, complete bool) {
 	child, _ := o.Child(name)
 	child.WarnRepeated()

@@ -15,8 +15,8 @@ import (
 	"restsrv/engine/store/storetest"
 )
 
-// staffing is employees in departments with superiors, and projects of
-// departments, in a database.
+// staffing is a database of employees in departments. Departments have superior departments and
+// projects.
 type staffing struct {
 	engine.Repository
 	department, employee, chief, project, note *engine.Class
@@ -36,7 +36,7 @@ func (s *staffing) Class(name string) (*engine.Class, error) {
 	return nil, engine.NoClass(name)
 }
 
-// List counts.
+// List counts its calls, and fails if the context has a guard.
 func (s *staffing) List(ctx context.Context, q *engine.Query, visit func(*engine.Item) error) error {
 	if engine.GuardFrom(ctx) != nil {
 		return errors.New("this reading is the server's own")
@@ -106,7 +106,7 @@ func (s *staffing) put(t *testing.T, c *engine.Class, pairs ...any) {
 	}
 }
 
-// coactors are those that the map finds for an account, in order.
+// coactors returns the coactors that the options in source find for an account, in order.
 func (s *staffing) coactors(t *testing.T, source, account string, roles func(context.Context, []string) ([]string, error)) string {
 	t.Helper()
 	var faults engine.Faults
@@ -135,7 +135,7 @@ func TestCoactors(t *testing.T) {
 		{superiors, "dan@local", ""},
 		{superiors, "eve@local", ""},
 		{`{}`, "ann@local", ""},
-		{`{"map": {"employee@test": {"isEntry": true, "sidAttribute": "uid", "jumps": ["department"]}}}`, "ann@local", ""}, // departments are no stops
+		{`{"map": {"employee@test": {"isEntry": true, "sidAttribute": "uid", "jumps": ["department"]}}}`, "ann@local", ""}, // department is not a class of the map
 		{`{"map": {"employee@test": {"isEntry": true, "sidAttribute": "uid", "jumps": ["department"]},
 			"department@test": {"jumps": {"superior": {"eq": ["$code", "mid"]}, "projects": {"eq": ["$open", true]}}, "sidAttribute": "code"},
 			"project@test": {"sidAttribute": "role"}}}`, "bob@local", "builder top"},
@@ -143,7 +143,7 @@ func TestCoactors(t *testing.T) {
 			"department@test": {"jumps": ["superior", "projects", "members"]}, "project@test": {"sidAttribute": "role"}}}`, "ann@local", "bob@local builder closer"},
 		{`{"map": {"employee@test": {"isEntry": true, "sidAttribute": "uid", "jumps": ["department"]}, "chief@test": {"sidAttribute": "medal"},
 			"department@test": {"jumps": ["members"]}}}`, "bob@local", "gold"},
-		{`{"map": {"department@test": {"isEntry": true, "sidAttribute": "id", "jumps": ["superior"]}}}`, "ann@local", ""}, // no number
+		{`{"map": {"department@test": {"isEntry": true, "sidAttribute": "id", "jumps": ["superior"]}}}`, "ann@local", ""}, // "ann@local" is not a number
 	} {
 		if got := s.coactors(t, x.source, x.account, nil); got != x.want {
 			t.Errorf("%s of %s is %q, expected %q", x.account, x.source, got, x.want)
@@ -170,8 +170,8 @@ func TestCoactors(t *testing.T) {
 	}
 }
 
-// The number of readings depends on how far the jumps lead, not on how many items
-// are there; how far they lead is limited.
+// TestCoactorsReadLittle checks that the number of lists depends on the number of jumps and not
+// on the number of items, and that the number of jumps is limited.
 func TestCoactorsReadLittle(t *testing.T) {
 	s := openStaffing(t)
 	source := strings.Replace(superiors, `["superior"]`, `["superior", "members"]`, 1)
@@ -244,11 +244,11 @@ func TestProfiles(t *testing.T) {
 		{`{"propertyMap": {"employee@test": {"filter": "uid", "properties": {"code": "department.code"}}}}`, "eve@local", `{}`},
 		{`{"fields": {"a": {}}}`, "ann@local", `{}`},
 		{`{"propertyMap": {"employee@test": {"filter": "uid", "properties": {"x": "id"}}, "project@test": {"filter": "role", "properties": {"x": "id", "open": "open"}}}}`, "builder", `{"x":"p1","open":true}`},
-		// Values of a department and of those above it: lists grow, the first single
-		// value stays.
+		// The properties are collected from a department and from the departments above it: lists
+		// grow, and a single value keeps the first value found.
 		{`{"propertyMap": {"department@test": {"filter": "code", "properties": {"all": "members.id", "code": "code", "project": "projects"}, "recursion": {"id": "superior"}}}}`,
 			"mid", `{"all":["e2","e1"],"code":"mid","project":["p1","p2"]}`},
-		{`{"propertyMap": {"employee@test": {"filter": "department", "properties": {"x": "id"}}}}`, "ann@local", `{}`}, // no number
+		{`{"propertyMap": {"employee@test": {"filter": "department", "properties": {"x": "id"}}}}`, "ann@local", `{}`}, // "ann@local" is not a number
 	} {
 		if got := s.profileOf(t, x.source, x.account); got != x.want {
 			t.Errorf("%s by %s is\n%s, expected\n%s", x.account, x.source, got, x.want)

@@ -8,7 +8,8 @@ import (
 	"restsrv/engine"
 )
 
-// TestEmptyLists: Config.Empty gets the lists that are empty because of permissions.
+// TestEmptyLists checks that Config.Empty is called for the lists that are empty because of
+// permissions, and only for these.
 func TestEmptyLists(t *testing.T) {
 	w := newWorld().link()
 	w.docs = []*engine.Item{newItem(w.memo, "1"), newItem(w.memo, "2")}

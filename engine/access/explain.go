@@ -47,10 +47,10 @@ const (
 // GivenRole is a role that an item may give (RoleMap), or a stage of a workflow.
 type GivenRole struct {
 	Role       string
-	Resource   string // the resource on which its permissions count
+	Resource   string // the role's permissions on this resource count
 	Permission engine.Permission
 	When       string // "" means always
-	Never      bool   // set if this account cannot have it
+	Never      bool   // set if this account cannot have the role
 }
 
 // Missing are permissions that the account lacks, or has only on some items.

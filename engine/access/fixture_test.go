@@ -12,9 +12,8 @@ import (
 	"restsrv/engine/wire"
 )
 
-// world has documents, with memos and letters as subclasses, and stamped letters
-// as a subclass of letters; departments, shares of documents, and objects that
-// refer to them.
+// world has departments, documents, shares of documents, and objects that refer to them. Memos
+// and letters are subclasses of documents, and stamped letters are a subclass of letters.
 type world struct {
 	dept, share, doc, memo, letter, stamped *engine.Class
 	docs                                    []*engine.Item
@@ -57,7 +56,7 @@ func (w *world) Class(name string) (*engine.Class, error) {
 
 func (w *world) Grants(context.Context) (*engine.Grants, error) { return w.grants, nil }
 
-// grant replaces the grants: subject, resource, permission and so on.
+// grant replaces the grants. The arguments are groups of three: subject, resource, permission.
 func (w *world) grant(granted ...string) *world {
 	var all []engine.Grant
 	for i := 0; i+2 < len(granted); i += 3 {
@@ -76,7 +75,7 @@ func (w *world) config() Config {
 	return Config{Inner: &memory{world: w}, Policy: w, Meta: w, RoleMap: w.roles, Stages: w.stages}
 }
 
-// roleMap reads one that must have no faults.
+// roleMap sets the role map of the world. The source must have no mistakes.
 func (w *world) roleMap(t *testing.T, source string) *world {
 	t.Helper()
 	var faults engine.Faults
@@ -145,7 +144,7 @@ func account(id string, roles ...string) *engine.Account {
 
 func as(t testing.TB, a *engine.Account) context.Context { return engine.WithAccount(t.Context(), a) }
 
-// shared loads readers into a document.
+// shared loads shares into the collection readers of a document.
 func (w *world) shared(it *engine.Item, readers ...string) *engine.Item {
 	p := it.Class.Property("readers")
 	if it.Links == nil {
@@ -186,7 +185,7 @@ func valuesOf(it *engine.Item, path []*engine.Property) []any {
 	return all
 }
 
-// passes evaluates the conditions that the gate makes.
+// passes evaluates a condition of the gate on an item.
 func passes(f *engine.Filter, it *engine.Item) bool {
 	if f == nil {
 		return true
@@ -226,7 +225,7 @@ func (m *memory) called(ctx context.Context, name string, c *engine.Class) engin
 	return g
 }
 
-// find are the items of c that the guard allows.
+// find returns the items of c that the guard allows.
 func (m *memory) find(g engine.Guard, may engine.Permission, c *engine.Class) (found []*engine.Item) {
 	for _, it := range m.docs {
 		if slices.Contains(withDescendants(c), it.Class) && (g == nil || passes(g.Rows(may, c), it)) {

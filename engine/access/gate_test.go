@@ -75,8 +75,8 @@ func TestNobodyIsRefused(t *testing.T) {
 	New(Config{Inner: m, Meta: w})
 }
 
-// An account that may do everything has no guard, and no data are hidden from it.
-// The same holds for all accounts if the gate is unrestricted.
+// TestFullAccess checks that an account that may do everything gets no guard and sees all data.
+// The same is true of every account if the gate is unrestricted.
 func TestFullAccess(t *testing.T) {
 	w := newWorld().link().grant("admin", "*", "full", "x", "a:::memo@test.pay", "read")
 	r, m := office(t, w)
@@ -99,8 +99,8 @@ func TestFullAccess(t *testing.T) {
 	}
 }
 
-// If the account never has the permission, the call is rejected before the store
-// is called; lists are empty.
+// TestNoRightAtAll checks an account that has the permission on no object: the gate rejects the
+// call without calling the store, and lists are empty.
 func TestNoRightAtAll(t *testing.T) {
 	w := newWorld().link().grant("x", "c:::letter@test", "full", engine.Everyone, "*", "full", "use", "c:::stamped@test", "use")
 	r, m := office(t, w)
@@ -127,8 +127,7 @@ func TestNoRightAtAll(t *testing.T) {
 			t.Errorf("list: %s", got)
 		}
 	}
-	// The permission to create items of another class of the tree does not count
-	// for this one.
+	// A permission to create items of the subclass does not allow to create letters.
 	_, err := r.Create(as(t, account("use")), w.letter, engine.NewValues(w.letter), engine.WriteOptions{})
 	denied(t, err)
 	if len(m.calls) > 0 {
@@ -144,8 +143,8 @@ func TestNoRightAtAll(t *testing.T) {
 	}
 }
 
-// If the account may not read the whole class, hidden and missing items give
-// the same error.
+// TestHiddenIsAsMissing checks that hidden and missing items give the same error if the account
+// may not read the whole class.
 func TestHiddenIsAsMissing(t *testing.T) {
 	w := newWorld().link().roleMap(t, `{"doc@test": {"OWNER": {"attribute": "owner"}}}`).
 		grant("OWNER", "c:::memo@test", "full", "all", "c:::memo@test", "read", "blind", "c:::memo@test", "write", "blind", "c:::memo@test", "delete")
@@ -170,7 +169,7 @@ func TestHiddenIsAsMissing(t *testing.T) {
 	}
 	_, err := r.Get(as(t, account("all")), w.memo, "none")
 	refused(t, err, engine.NotFound, "unknown-object")
-	_, err = r.Get(as(t, account("all")), w.doc, "none") // letters may be there
+	_, err = r.Get(as(t, account("all")), w.doc, "none") // the item might be a letter, which the account may not read
 	denied(t, err)
 	_, err = r.Update(as(t, account("blind")), w.memo, "none", engine.NewValues(w.memo), engine.WriteOptions{})
 	denied(t, err)
@@ -180,7 +179,7 @@ func TestHiddenIsAsMissing(t *testing.T) {
 	}
 }
 
-// The scope of a token limits all grants, also full on everything.
+// TestScopeLimits checks that the scope of a token limits all grants, even "full" on everything.
 func TestScopeLimits(t *testing.T) {
 	w := newWorld().link().grant("admin", "*", "full", "x", "a:::memo@test.pay", "read")
 	r, _ := office(t, w)
@@ -196,13 +195,13 @@ func TestScopeLimits(t *testing.T) {
 	a.Limit = 0
 	_, err := r.Get(ctx, w.memo, "m1")
 	denied(t, err)
-	a.Scope = nil // means everything: Limit is not used
+	a.Scope = nil // without a scope, Limit is not used
 	if _, err := r.Get(ctx, w.memo, "m1"); err != nil {
 		t.Error(err)
 	}
 }
 
-// A change of the grants counts at once; one of the account too.
+// TestGrantsChange checks that changes of the grants and of the account take effect at once.
 func TestGrantsChange(t *testing.T) {
 	w := newWorld().link().grant("ann", "c:::memo@test", "read")
 	r, _ := office(t, w)
@@ -224,8 +223,8 @@ func TestGrantsChange(t *testing.T) {
 	}
 }
 
-// The result of a write contains only what the account may read; if it may not
-// read the item, only the id.
+// TestAnswersOfWrites checks that the result of a write contains only values that the account may
+// read, and only the id if the account may not read the item.
 func TestAnswersOfWrites(t *testing.T) {
 	w := newWorld().link().roleMap(t, `{"doc@test": {"OWNER": {"attribute": "owner"}}}`).
 		grant("writer", "c:::memo@test", "write", "writer", "c:::memo@test", "use", "OWNER", "c:::memo@test", "read", "reader", "c:::memo@test", "read")
@@ -239,7 +238,7 @@ func TestAnswersOfWrites(t *testing.T) {
 		if want := `{"_id":"m1","__string":"m1","__class":"memo@test","__classTitle":"memo","id":"m1"}`; !readable && string(it.AppendJSON(nil)) != want {
 			t.Errorf("%s: got %s", id, it.AppendJSON(nil))
 		}
-		// Another body has another tag: else a cache would take one for the other.
+		// Different bodies need different entity tags, or a cache would mix them up.
 		if whole := (&engine.Item{Class: w.memo, Revision: 1}).ETag(); readable == (it.ETag() != whole) {
 			t.Errorf("%s: the tag is %s, that of the whole object %s", id, it.ETag(), whole)
 		}
@@ -252,7 +251,7 @@ func TestAnswersOfWrites(t *testing.T) {
 		t.Errorf("the calls are %s", got)
 	}
 	if it, err := r.Create(ctx, w.memo, engine.NewValues(w.memo), engine.WriteOptions{}); err != nil || it.Get("title") != "New" {
-		t.Errorf("got %v, %v", it, err) // its own
+		t.Errorf("got %v, %v", it, err) // ann owns the new memo
 	}
 	m.calls = nil
 	if it, err := r.Update(as(t, account("x", "writer")), w.memo, "m1", engine.NewValues(w.memo), engine.WriteOptions{}); err != nil || it.Get("title") != nil {
@@ -261,13 +260,13 @@ func TestAnswersOfWrites(t *testing.T) {
 	if it, err := r.Update(as(t, account("x", "writer", "reader")), w.memo, "m1", engine.NewValues(w.memo), engine.WriteOptions{}); err != nil || it.Get("title") != "One" {
 		t.Errorf("got %v, %v", it, err)
 	}
-	if got := strings.Join(m.calls, " "); got != "update aggregate update" { // the whole class may be read: no query is needed
+	if got := strings.Join(m.calls, " "); got != "update aggregate update" { // no aggregate, because the account may read the whole class
 		t.Errorf("the calls are %s", got)
 	}
 }
 
-// A role that the new item gives makes it possible to make it; a grant on one
-// item does not.
+// TestCreatingByRole checks that an account may create an item if the new item itself gives the
+// account a role with this permission. A grant on a single item does not allow it.
 func TestCreatingByRole(t *testing.T) {
 	w := newWorld().link().roleMap(t, `{"memo@test": {"OWNER": {"attribute": "owner"}}}`).
 		grant("OWNER", "c:::memo@test", "use", "OWNER", "c:::memo@test", "read", "one", "i:::letter@test@l1", "use")
@@ -290,7 +289,7 @@ func TestCreatingByRole(t *testing.T) {
 	}
 }
 
-// The inner repository knows no views, wherever a class is named.
+// TestViewsStayOutside checks that every call of the inner repository gets classes, not views.
 func TestViewsStayOutside(t *testing.T) {
 	w := newWorld().link().grant("ann", "*", "read", "ann", "*", "write", "ann", "*", "use", "ann", "*", "delete")
 	w.grant("ann", "c:::memo@test", "full", "ann", "c:::dept@test", "full", "x", "a:::doc@test.pay", "read")
@@ -336,8 +335,8 @@ func TestViewsStayOutside(t *testing.T) {
 	}
 }
 
-// A value of an attribute that the account may not write is rejected
-// at every place.
+// TestAttributesNotToWrite checks that a value of an attribute that the account may not write is
+// rejected wherever a write can contain it.
 func TestAttributesNotToWrite(t *testing.T) {
 	w := newWorld().link().grant("ann", "c:::memo@test", "full", "ann", "a:::doc@test.pay", "read", "bob", "c:::memo@test", "full", "bob", "a:::doc@test.pay", "write")
 	r, m := office(t, w)
@@ -374,7 +373,7 @@ func TestAttributesNotToWrite(t *testing.T) {
 	}
 }
 
-// TestManySubjects finds a cached profile for keys of every length.
+// TestManySubjects checks that the cached profile is found for keys of every length.
 func TestManySubjects(t *testing.T) {
 	w := newWorld().link().grant("role 300", "c:::memo@test", "read")
 	r, _ := office(t, w)

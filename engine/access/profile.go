@@ -8,7 +8,7 @@ import (
 	"restsrv/engine"
 )
 
-// fullBit is the bit of MayAll that belongs to none of the four permissions.
+// fullBit is the bit of MayAll that is not one of the four single permissions.
 const fullBit = engine.MayAll &^ (engine.MayRead | engine.MayWrite | engine.MayDelete | engine.MayUse)
 
 // profile holds the permissions of all accounts with the same subjects and the
@@ -17,7 +17,7 @@ const fullBit = engine.MayAll &^ (engine.MayRead | engine.MayWrite | engine.MayD
 type profile struct {
 	gate     *gate
 	grants   *engine.Grants
-	account  *engine.Account // one of these accounts, for Stages
+	account  *engine.Account // one of the accounts with this profile, for Stages
 	subjects []string
 	limit    engine.Permission
 

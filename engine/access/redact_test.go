@@ -17,7 +17,7 @@ func TestRedactionLeavesTheItemAlone(t *testing.T) {
 	f := newFirm(t)
 	f.worker.EditorTracker = "kind"
 	kind := f.worker.Property("kind")
-	for _, name := range []string{"pay", "passport$place"} { // more labels that show the name than attributes
+	for _, name := range []string{"pay", "passport$place"} { // so there are more attributes with labels that show the name
 		f.worker.Property(name).Selection = kind.Selection
 	}
 	for _, x := range []struct {
@@ -39,7 +39,7 @@ func TestRedactionLeavesTheItemAlone(t *testing.T) {
 		team, first := f.worker.Property("team"), f.worker.Property("first")
 		refer(it, "team", newItem(f.team, "t", "name", "Team"))
 		refer(it, "first", newItem(f.task, "1", "what", "dig"))
-		// A reader may still know the class with one property more.
+		// The item may come from a version of the class with one more property.
 		it.Links = append(it.Links, engine.Link{})
 		it.Labels = make([]string, len(f.worker.Properties))
 		it.Labels[kind.Index] = "Ann's kind"
@@ -89,9 +89,8 @@ func TestUnwrittenIsNotCopied(t *testing.T) {
 	}
 }
 
-// TestStructsAreProtectedByPath checks that an attribute resource names the
-// attributes of a struct with dots, or all attributes of a struct at once, and no
-// other attributes.
+// TestStructsAreProtectedByPath checks that an attribute resource names, with dots, either one
+// attribute in a struct or the struct with all its attributes, and no other attributes.
 func TestStructsAreProtectedByPath(t *testing.T) {
 	f := newFirm(t)
 	for resource, want := range map[string]string{
@@ -110,8 +109,8 @@ func TestStructsAreProtectedByPath(t *testing.T) {
 	}
 }
 
-// TestValuesBeyondTheClass checks that values of a class that has one more
-// property, as before a reload, do not end in a panic.
+// TestValuesBeyondTheClass checks that values with one more property than the class has, as
+// during a reload, do not cause a panic.
 func TestValuesBeyondTheClass(t *testing.T) {
 	w := newWorld().link().grant("ann", "c:::memo@test", "full", "bob", "a:::memo@test.pay", "full")
 	r, _ := office(t, w)
@@ -176,8 +175,8 @@ func TestMissingRecordsOfSaves(t *testing.T) {
 	}
 }
 
-// TestAnswerOfASaveFails checks that a save fails if the gate cannot find out
-// which of the written items the account may read.
+// TestAnswerOfASaveFails checks that a save returns an error if the gate cannot determine which
+// of the written items the account may read.
 func TestAnswerOfASaveFails(t *testing.T) {
 	w := newWorld().link().roleMap(t, `{"doc@test": {"OWNER": {"attribute": "owner"}}}`).grant("ann", "c:::memo@test", "write", "OWNER", "c:::memo@test", "read")
 	_, m := office(t, w)
@@ -189,8 +188,8 @@ func TestAnswerOfASaveFails(t *testing.T) {
 	}
 }
 
-// TestAnswersOfSavesInADatabase checks that all written items that the account may
-// read are answered, by single and by composite keys.
+// TestAnswersOfSavesInADatabase checks that a save returns the values of exactly those written
+// items that the account may read, for single and for composite keys.
 func TestAnswersOfSavesInADatabase(t *testing.T) {
 	w := newWorld()
 	pair := storetest.NewClass("pair", text("id"), storetest.Prop("title", engine.String, func(p *engine.Property) { p.Nullable = false }), storetest.Prop("owner", engine.User))
@@ -236,7 +235,7 @@ func TestAnswersOfSavesInADatabase(t *testing.T) {
 	}
 }
 
-// pairs are the classes of a world, and one with a composite key.
+// pairs is a world with one more class, which has a composite key.
 type pairs struct {
 	*world
 	pair *engine.Class

@@ -162,9 +162,12 @@ type place struct {
 	path string
 }
 
-// term is a condition on an account. A simple term holds for the named subject, or for the accounts
-// that an attribute of the item names. A compound term holds if one of its terms holds (OpOr), or
-// if all of them hold (OpAnd).
+// term is a condition on an account:
+//
+//   - A term with OpEq holds for the account with the named subject.
+//   - A term with OpPath holds for the accounts that an attribute of the item names.
+//   - A term with OpOr holds if at least one of its terms holds.
+//   - A term with OpAnd holds if all its terms hold.
 type term struct {
 	op    engine.Op // OpOr, OpAnd; OpEq means a subject; OpPath means an attribute
 	text  string
@@ -176,8 +179,9 @@ type term struct {
 func noAccountTerm() term { return term{op: engine.OpOr} }
 
 // parseTerms reads the option sids, an array of subjects and arrays. At least one element of the
-// outer array must hold. For an element that is itself an array, all its elements must hold; one
-// level deeper, at least one; and so on. An element that names no subject holds for no account.
+// outer array must hold. An element that is itself an array holds if all its elements hold. In an
+// array inside it, at least one element must hold, and so on, alternating with the depth. An
+// element that names no subject holds for no account.
 func parseTerms(c *engine.Class, op engine.Op, list []any, at place) term {
 	t := term{op: op}
 	for i, v := range list {

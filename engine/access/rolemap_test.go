@@ -63,7 +63,7 @@ func TestRoleMapConditions(t *testing.T) {
 		{`{"sids": []}`, "never"},
 		{`{}`, "never"},
 		{`{"sids": ["$state"]}`, "never"}, // no subject is a number
-		{`{"sids": ["$dept"]}`, "never"},  // nor the id of a department
+		{`{"sids": ["$dept"]}`, "never"},  // and no subject is the id of a department
 		{`{"sids": ["$_id"]}`, "id in [ann boss]"},
 		{`{"sids": ["$readers.who"]}`, "who in [ann boss]"},
 		{`{"sids": ["$readers"]}`, "contains(id in [ann boss])"},
@@ -98,8 +98,8 @@ func TestRoleMapConditions(t *testing.T) {
 	}
 }
 
-// Roles are inherited, of one name the nearest, and count on the resource of the
-// item's own class.
+// TestRoleMapIsInherited checks that classes inherit roles, that the role of the nearest class
+// counts if several have one name, and that the permissions are those on the class of the item.
 func TestRoleMapIsInherited(t *testing.T) {
 	w := newWorld().link().roleMap(t, `{"doc@test": {"A": {"attribute": "owner"}, "B": {"attribute": "owner", "resource": {"id": "my::res", "caption": "Mine"}}},
 		"letter@test": {"A": {"attribute": "to"}}}`)
@@ -129,7 +129,8 @@ func TestRoleMapIsInherited(t *testing.T) {
 	}
 }
 
-// However many subjects an account is, the condition can be made.
+// TestRoleMapOfManySubjects checks that the condition works for an account with more subjects
+// than one list of a filter can hold.
 func TestRoleMapOfManySubjects(t *testing.T) {
 	w := newWorld().link().roleMap(t, `{"doc@test": {"A": {"attribute": "owner"}}}`)
 	var subjects []string

@@ -65,9 +65,8 @@ func compareRows(t *testing.T, w *world, p *profile, may engine.Permission, c *e
 	}
 }
 
-// says returns the permissions of an account on an item by the definition:
-// grants of its subjects on the item, on the class and on everything, and
-// permissions by roles and stages.
+// says reports whether an account has a permission on an item, by the definition: by grants of
+// its subjects on the item, on the class or on everything, or by roles and stages.
 func (w *world) says(a *engine.Account, limit, may engine.Permission, it *engine.Item) bool {
 	var held engine.Permission
 	subjects := append([]string{a.ID}, a.Roles...)
@@ -93,7 +92,7 @@ func (w *world) says(a *engine.Account, limit, may engine.Permission, it *engine
 	return (held & limit).Has(may &^ fullBit)
 }
 
-// firstStage lets everybody delete letters in state 2.
+// firstStage lets every account delete letters in state 2.
 type firstStage struct{}
 
 func (firstStage) Keeps(string, *engine.Class, *engine.Account) *engine.Filter { return nil }
@@ -124,8 +123,8 @@ func randomDocs(r *rand.Rand, w *world) {
 	}
 }
 
-// A permission on a whole class has no condition, and a missing one has the
-// condition never: statements depend on it.
+// TestRowsAreSimple checks that a permission on a whole class gives no condition, and that a
+// missing permission gives the condition never. The SQL statements depend on both.
 func TestRowsAreSimple(t *testing.T) {
 	w := newWorld().link().grant("all", "*", "read", "some", "c:::memo@test", "read", "tree", "c:::memo@test", "read", "tree", "c:::letter@test", "read",
 		"tree", "c:::stamped@test", "full", "one", "i:::memo@test@a", "read", "gone", "i:::memo@other@a", "read", "code", "i:::dept@test@x", "read", "code", "i:::dept@test@5", "use")
@@ -144,7 +143,7 @@ func TestRowsAreSimple(t *testing.T) {
 		{"some", engine.MayRead, w.memo, "always"},
 		{"some", engine.MayRead, w.letter, "never"},
 		{"some", engine.MayRead, w.doc, "__class in [memo@test]"},
-		{"tree", engine.MayRead, w.doc, "always"}, // the class itself is abstract
+		{"tree", engine.MayRead, w.doc, "always"}, // class doc itself is abstract
 		{"tree", engine.MayRead, w.letter, "always"},
 		{"tree", engine.MayDelete, w.letter, "__class in [stamped@test]"},
 		{"tree", engine.MayRead | engine.MayDelete, w.letter, "__class in [stamped@test]"},
@@ -183,7 +182,7 @@ func describeRows(f *engine.Filter) string {
 	return string(f.Op) + "(" + strings.Join(args, ", ") + ")"
 }
 
-// A composite key is known by the id alone.
+// TestRowsOfCompositeKeys checks that items with a composite key are compared by their id.
 func TestRowsOfCompositeKeys(t *testing.T) {
 	w := newWorld()
 	c := &engine.Class{Name: "pair", Namespace: "test", Key: []string{"id", "title"}, Properties: w.doc.Properties}

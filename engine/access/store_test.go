@@ -19,8 +19,8 @@ import (
 // database.
 func stored(t *testing.T, w *world) *store.Store { return storedIn(t, w, w.docs) }
 
-// storedIn stores items, and the items loaded with them, in a database of the
-// classes of meta.
+// storedIn stores items, and the items loaded with them, in a new database with the classes of
+// meta.
 func storedIn(t *testing.T, meta engine.MetaRepository, docs []*engine.Item) *store.Store {
 	t.Helper()
 	db, err := sqlite.Open(t.Context(), sqlite.Config{Path: filepath.Join(t.TempDir(), "test.db")})
@@ -69,7 +69,7 @@ func storedIn(t *testing.T, meta engine.MetaRepository, docs []*engine.Item) *st
 	return st
 }
 
-// storedDocs are documents with ids of their own, and departments with theirs.
+// storedDocs adds random documents and departments to the world.
 func storedDocs(r *rand.Rand, w *world) {
 	people := []string{"ann", "bob", "clerk"}
 	for i := range 12 {
@@ -159,8 +159,8 @@ func compareStore(t *testing.T, w *world, r *Repository, a *engine.Account, what
 	}
 }
 
-// A hidden attribute is unknown at every place of a request, with the error
-// for a name that does not exist.
+// TestHiddenAttributesAreUnknown checks that a hidden attribute, at every place of a request,
+// causes the same error as a name that does not exist.
 func TestHiddenAttributesAreUnknown(t *testing.T) {
 	w := newWorld().link()
 	storedDocs(rand.New(rand.NewPCG(1, 5)), w)
@@ -207,8 +207,8 @@ func TestHiddenAttributesAreUnknown(t *testing.T) {
 	}
 }
 
-// An answer may be sent back unchanged, with the attributes that the account may
-// read and not write, if their values have no effect.
+// TestAnswerIsSentBack checks that a client may send a response back unchanged. It may contain
+// attributes that the account may not write, if their values have no effect.
 func TestAnswerIsSentBack(t *testing.T) {
 	w := newWorld().link()
 	storedDocs(rand.New(rand.NewPCG(1, 5)), w)
@@ -219,7 +219,7 @@ func TestAnswerIsSentBack(t *testing.T) {
 	ctx := as(t, account("ann"))
 	readers := w.memo.Property("readers")
 	v := engine.NewValues(w.memo)
-	v[readers.Index] = nil // not loaded: so it is answered
+	v[readers.Index] = nil // the response has null for a collection that was not loaded
 	if _, err := r.Update(ctx, w.memo, "0", v, engine.WriteOptions{}); err != nil {
 		t.Error("a collection that was not loaded:", err)
 	}

@@ -83,8 +83,8 @@ func (r *Repository) DeleteAll(ctx context.Context, q *engine.Query) (int64, err
 }
 
 // Save implements engine.Repository. It rejects records that the account may neither create nor
-// change. It does not know whether a record creates or changes an item; the inner repository checks
-// the permission for that.
+// change. The gate does not know whether a record creates or changes an item; the inner
+// repository knows it and checks the permission.
 func (r *Repository) Save(ctx context.Context, records []engine.Record) ([]*engine.Item, error) {
 	ctx, p, err := r.guardContext(ctx)
 	if err != nil {
@@ -128,9 +128,9 @@ func failedClass(err error, records []engine.Record) *engine.Class {
 	return records[0].Class
 }
 
-// checkRecord rejects a record if the account may neither insert nor update it, or if
-// it sets a property that the account may not write. It does not check records
-// that the server makes.
+// checkRecord rejects a record if the account may neither insert nor update it, or if the record
+// sets a property that the account may not write. It does not check records that the server
+// makes.
 func (p *profile) checkRecord(r *engine.Record) error {
 	switch {
 	case r.Make != nil:

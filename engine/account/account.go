@@ -31,10 +31,9 @@ type Config struct {
 	Log           *slog.Logger     // if nil, messages are discarded
 	Now           func() time.Time // if nil, time.Now is used
 
-	// CaseInsensitive accepts a login in any letter case. If there is an account
-	// with exactly this login, that account is used; else the login must match
-	// one account only. The caller is then known by the stored name of the
-	// account.
+	// CaseInsensitive accepts a login in any letter case. If an account has exactly this login,
+	// that account is used. Otherwise the login is accepted only if it matches a single account.
+	// The caller is then known by the stored name of the account.
 	CaseInsensitive bool
 	// First is called before the very first account is added, and should create
 	// the role of administrators. It may be nil.
@@ -49,10 +48,9 @@ type Config struct {
 	Enrich func(ctx context.Context, a *engine.Account) error
 }
 
-// Store holds the accounts and tokens of one database. It implements
-// engine.Authenticator and engine.TokenIssuer and is safe for concurrent use,
-// also together with other processes on the same database: their changes take
-// effect within a second.
+// Store holds the accounts and tokens of one database. It implements engine.Authenticator and
+// engine.TokenIssuer. It is safe for concurrent use. Several processes can use the same database:
+// a change by one process takes effect in the others within a second.
 type Store struct {
 	*directory
 	*cache

@@ -89,8 +89,7 @@ func TestImport(t *testing.T) {
 	if a, err := f.Get(ctx, "ann@local"); err != nil || !a.Disabled {
 		t.Errorf("the account that was disabled: %+v, %v", a, err)
 	}
-	// A removed account is not imported again, even if it was not created by an
-	// import.
+	// A removed account is not imported again, even if it was created by Add.
 	wantOK(t, "add", f.Add(ctx, account.Account{ID: "dan@local"}, "secret"))
 	acl, _ = readACL(t, `{"users": [{"id": "bob", "pwd": "secret"}, {"id": "dan", "pwd": "secret"}]}`)
 	for _, id := range []string{"bob@local", "dan@local"} {

@@ -45,12 +45,11 @@ func (s *Store) EnsureAdmin(ctx context.Context, password string) (Admin, error)
 	return Admin{Created: true, Generated: generated}, nil
 }
 
-// AdminPasswordDiffers reports whether the administrator has another password
-// than the given one. If so, a start with RESTSRV_ADMIN_PASSWORD logs a
-// warning: the variable has no effect, and restsrv user passwd should be used
-// instead. AdminPasswordDiffers computes a hash, which takes time, so call it
-// after the server has begun to answer. Errors: NotFound if there is no such
-// account.
+// AdminPasswordDiffers reports whether the administrator has another password than the given one.
+// The server uses it for a warning at the start: RESTSRV_ADMIN_PASSWORD has no effect on an
+// existing account, and the operator should use restsrv user passwd instead. AdminPasswordDiffers
+// computes a hash, which takes time, so call it when the server already answers requests. Errors:
+// NotFound if there is no such account.
 func (s *Store) AdminPasswordDiffers(ctx context.Context, password string) (bool, error) {
 	if password == "" {
 		return false, nil

@@ -60,7 +60,7 @@ func (g *guesses) take() []string {
 	return heard
 }
 
-// audit keeps events.
+// audit is an engine.Auditor that stores the events.
 type audit struct {
 	mu     sync.Mutex
 	events []engine.Event
@@ -80,7 +80,7 @@ func (a *audit) take() []engine.Event {
 	return events
 }
 
-// limited makes a Store on the fixture's data with limits and an audit.
+// limited returns a Store on the data of the fixture with the given guesses and auditor.
 func (f *fixture) limited(g engine.Guesses, a engine.Auditor) *account.Store {
 	f.t.Helper()
 	s, err := account.New(account.Config{Data: f.data, Classes: f.classes, Hasher: f.hasher, Guesses: g, Audit: a, Now: f.clock.Now})
@@ -108,11 +108,11 @@ func TestAttemptsAreCounted(t *testing.T) {
 		user, password string
 		want           []string
 	}{
-		{"ann@local", password, []string{"admit", "admit", "succeeded"}}, // before the queue and behind it
-		{"ann@local", password, nil},                                     // remembered
+		{"ann@local", password, []string{"admit", "admit", "succeeded"}}, // admitted before and after the wait in the queue
+		{"ann@local", password, nil},                                     // the password is cached
 		{"ann@local", "x", []string{"admit", "admit", "failed"}},
 		{"bob@local", "x", []string{"admit", "admit", "failed"}},
-		{"bob@local", "", nil}, // no attempt at a secret
+		{"bob@local", "", nil}, // without a password it is not an attempt
 		{"bob", "x", nil},
 	}
 	for _, step := range steps {
@@ -133,7 +133,7 @@ func TestAttemptsAreCounted(t *testing.T) {
 	}
 }
 
-// A refusal costs no hash and does not look at the account.
+// TestRefusedAttempt checks that a refused attempt neither computes a hash nor reads the account.
 func TestRefusedAttempt(t *testing.T) {
 	f := newFixture(t)
 	f.add("ann@local")
@@ -150,9 +150,9 @@ func TestRefusedAttempt(t *testing.T) {
 	}
 }
 
-// A request that waits because of earlier failures does not occupy a slot for
-// hashing, and the wait ends with the request. Only a limited number of requests
-// may wait, and few of one network, so that they do not delay others.
+// TestWaitingHoldsNoSlot checks that a request that waits because of earlier failures occupies no
+// slot for hashing, and that the wait ends with the request. The number of waiting requests is
+// limited, in total and for one network, so that a single network cannot use all places.
 func TestWaitingHoldsNoSlot(t *testing.T) {
 	f := newFixture(t)
 	f.hasher = account.NewHasher(account.HasherConfig{Parallel: 1, Queue: -1})
@@ -164,7 +164,7 @@ func TestWaitingHoldsNoSlot(t *testing.T) {
 	const attempts = 1024 + 200
 	for i := range attempts {
 		all.Go(func() {
-			from := fmt.Sprintf("10.0.%d.1", i) // the first 200 are all of one network
+			from := fmt.Sprintf("10.0.%d.1", i) // the first 200 come from one network
 			if i < 200 {
 				from = "10.0.0.1"
 			} else if i > 255 {
@@ -203,9 +203,9 @@ func TestWaitIsKept(t *testing.T) {
 	}
 }
 
-// A flood of wrong passwords for one account from one address stops costing
-// hashes after 20, also if the requests are concurrent. Other addresses and
-// remembered passwords still work.
+// TestFloodCostsTwentyHashes sends a flood of wrong passwords for one account from one address.
+// Only the first 20 cost a hash, even if the requests are concurrent. Other addresses and cached
+// passwords still work.
 func TestFloodCostsTwentyHashes(t *testing.T) {
 	f := newFixture(t)
 	f.hasher = account.NewHasher(account.HasherConfig{Parallel: 2, Queue: 1000})
@@ -238,8 +238,8 @@ func TestFloodCostsTwentyHashes(t *testing.T) {
 	wantOK(t, "close", k.Close(context.Background()))
 }
 
-// Rejected sign-ins are logged, but not each of them, because a flood would fill
-// the disk.
+// TestTurnedAwayIsLoggedOnce checks that not every rejected sign-in is logged, because a flood
+// would fill the disk.
 func TestTurnedAwayIsLoggedOnce(t *testing.T) {
 	f := newFixture(t)
 	f.add("ann@local")
@@ -268,9 +268,9 @@ func TestTurnedAwayIsLoggedOnce(t *testing.T) {
 	}
 }
 
-// If a password was right before, its check is not delayed by a flood when it has
-// to be checked again: neither by limits and delays nor by the queue. Once it is
-// wrong, it counts as any other.
+// TestKnownPasswordsGoFirst checks a password that was right before and must be checked again: a
+// flood delays this check neither by limits and delays nor by the queue. When the password is
+// wrong at last, it counts as a failure like any other.
 func TestKnownPasswordsGoFirst(t *testing.T) {
 	f := newFixture(t)
 	f.hasher = account.NewHasher(account.HasherConfig{Parallel: 1, Queue: 1})
@@ -286,7 +286,7 @@ func TestKnownPasswordsGoFirst(t *testing.T) {
 	g.err = nil
 
 	f.clock.Advance(time.Hour)
-	held := f.data.hold() // bob has the slot, and another account fills the queue
+	held := f.data.hold() // bob has the slot; a guess for carl will fill the queue
 	order := make(chan string, 3)
 	var all sync.WaitGroup
 	all.Go(func() {
@@ -329,9 +329,10 @@ func TestKnownPasswordsGoFirst(t *testing.T) {
 	}
 }
 
-// Unknown accounts, wrong, disabled, too long and malformed passwords, and hashes of
-// either kind get the same response and cost the same work, also if one account has
-// an imported hash that is more expensive than all others.
+// TestFailedSignInsAreAlike checks that all failed sign-ins get the same response and cost the
+// same work: for unknown and disabled accounts, for wrong, too long and malformed passwords, and
+// for both kinds of hashes. This also holds if one account has an imported hash that costs more
+// than others.
 func TestFailedSignInsAreAlike(t *testing.T) {
 	f := newFixture(t)
 	ctx := context.Background()
@@ -364,8 +365,8 @@ func TestFailedSignInsAreAlike(t *testing.T) {
 	}
 }
 
-// Each checked or rejected attempt is recorded once, with its reason and never
-// with its password.
+// TestSignInsAreAudited checks that each checked or rejected attempt is recorded once, with its
+// reason and without its password.
 func TestSignInsAreAudited(t *testing.T) {
 	f := newFixture(t)
 	f.add("ann@local")
@@ -380,7 +381,7 @@ func TestSignInsAreAudited(t *testing.T) {
 		reason         string
 	}{
 		{"ann@local", password, engine.SignedIn, ""},
-		{"ann@local", password, "", ""}, // remembered
+		{"ann@local", password, "", ""}, // the password is cached
 		{"ann@local", canary, engine.SignInFailed, "wrong password"},
 		{"off@local", password, engine.SignInFailed, "disabled account"},
 		{"bob@local", canary, engine.SignInFailed, "unknown account"},
@@ -411,8 +412,8 @@ func TestSignInsAreAudited(t *testing.T) {
 	}
 }
 
-// Equal requests of one moment are one guess; a refusal of the one that leads
-// is not that of the others.
+// TestEqualRequestsAreOneGuess checks that concurrent equal requests count as one guess. The
+// first request leads: it makes the check, and the others wait for the result.
 func TestEqualRequestsAreOneGuess(t *testing.T) {
 	f := newFixture(t)
 	f.hasher = account.NewHasher(account.HasherConfig{Parallel: 1})
@@ -425,7 +426,7 @@ func TestEqualRequestsAreOneGuess(t *testing.T) {
 		all.Go(func() { wantCode(t, "wrong", signInFrom(s, "10.0.0.1", "ann@local", "x"), engine.Unauthenticated) })
 	}
 	<-held.arrived
-	for { // all have asked, the leader twice
+	for { // until all requests were admitted, the leader twice
 		g.mu.Lock()
 		n := len(g.heard)
 		g.mu.Unlock()
@@ -434,7 +435,7 @@ func TestEqualRequestsAreOneGuess(t *testing.T) {
 		}
 		time.Sleep(time.Millisecond)
 	}
-	time.Sleep(10 * time.Millisecond) // until they wait for the leader
+	time.Sleep(10 * time.Millisecond) // let the others begin to wait for the leader
 	close(held.open)
 	all.Wait()
 	n := 0
@@ -443,13 +444,13 @@ func TestEqualRequestsAreOneGuess(t *testing.T) {
 			n++
 		}
 	}
-	if n < 1 || n > 2 { // one that came late leads a check of its own
+	if n < 1 || n > 2 { // a request that came too late made a check of its own
 		t.Errorf("20 equal requests count as %d failures", n)
 	}
 }
 
-// BenchmarkRefusal shows that a failure takes the same time for all stored
-// hashes.
+// BenchmarkRefusal measures a failed sign-in for different stored hashes. The time should be the
+// same for all.
 func BenchmarkRefusal(b *testing.B) {
 	f := newFixture(b)
 	for _, id := range []string{"current@local", "off@local", "old@local", "broken@local"} {

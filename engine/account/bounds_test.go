@@ -14,8 +14,8 @@ import (
 	"restsrv/engine"
 )
 
-// TestHashBounds checks the smallest and the largest settings of stored hashes
-// that are understood, and those beyond.
+// TestHashBounds checks the smallest and the largest accepted settings of stored hashes, and the
+// settings just beyond these.
 func TestHashBounds(t *testing.T) {
 	argon := func(memory, rounds, threads, salt, key int) string {
 		b64 := base64.RawStdEncoding
@@ -71,8 +71,8 @@ func TestHasherDefaults(t *testing.T) {
 	}
 }
 
-// TestMatches checks which passwords match a hash, and that a full queue and a
-// request that has ended are errors and not a mismatch.
+// TestMatches checks which passwords match a hash. It also checks that a full queue and an ended
+// request cause errors and not a mismatch.
 func TestMatches(t *testing.T) {
 	h := NewHasher(HasherConfig{Parallel: 1, Queue: -1})
 	longest := strings.Repeat("x", MaxPassword)
@@ -108,8 +108,8 @@ func TestMatches(t *testing.T) {
 	}
 }
 
-// TestFailureCostIsReached checks that a failed check costs exactly as much as the
-// most expensive hash, for all costs of the comparison itself.
+// TestFailureCostIsReached checks that a failed check costs exactly as much as the most expensive
+// hash, whatever the comparison of the password has cost before.
 func TestFailureCostIsReached(t *testing.T) {
 	least := leastWork()
 	if want := (work{argon: 19 * 1024 * 2, pbkdf2: 10_000}); least != want {
@@ -126,14 +126,14 @@ func TestFailureCostIsReached(t *testing.T) {
 		}
 	}
 	m := meter{}
-	m.spendUpTo(work{argon: 7}, "x") // less than argon2 can cost
+	m.spendUpTo(work{argon: 7}, "x") // less than the minimum of argon2
 	if m.spent != (work{}) {
 		t.Errorf("%+v are spent, want nothing", m.spent)
 	}
 }
 
-// TestCrowdBounds checks how many requests may wait because of earlier failures,
-// of one network and in all, and that each makes room when it leaves.
+// TestCrowdBounds checks how many requests may wait because of earlier failures, from one network
+// and in total, and that a request makes room when it leaves.
 func TestCrowdBounds(t *testing.T) {
 	var c crowd
 	network := func(i int) netip.Prefix { return networkOf(netip.AddrFrom4([4]byte{10, 0, byte(i >> 8), byte(i)})) }
@@ -169,7 +169,7 @@ func TestCrowdBounds(t *testing.T) {
 	}
 }
 
-// handingOver is a context that ends at the moment when a slot is handed over.
+// handingOver is a context that ends at the moment when the request is handed a slot.
 type handingOver struct {
 	context.Context
 	leave func()
@@ -182,8 +182,8 @@ func (h *handingOver) Done() <-chan struct{} {
 	return h.done
 }
 
-// TestSlotForAnEndedRequest checks that a slot which is handed to a request just as
-// the request ends is used or passed on, and never lost.
+// TestSlotForAnEndedRequest checks a slot that is handed to a request just as the request ends:
+// the request uses the slot or passes it on, and the slot is never lost.
 func TestSlotForAnEndedRequest(t *testing.T) {
 	for range 64 {
 		q := newTurns(1, 1)

@@ -52,7 +52,7 @@ func uniqueProperty(p *engine.Property) *engine.Property {
 	return p
 }
 
-// classSet holds the system classes by content.
+// classSet holds the system classes, each in a field named after its items.
 type classSet struct{ account, token, seen *engine.Class }
 
 func findClasses(classes []*engine.Class) (classSet, error) {

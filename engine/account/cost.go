@@ -54,8 +54,8 @@ func (m *meter) pbkdf2(plain string, salt []byte, iterations uint32) []byte {
 	return key
 }
 
-// spendUpTo computes hashes until the check has cost at least most. Otherwise the time of a
-// failure would disclose whether the account exists, or how its password is stored.
+// spendUpTo computes hashes until the cost of the check is at least most. Without this, the time
+// of a failure would disclose whether the account exists, or how its password is stored.
 func (m *meter) spendUpTo(most work, plain string) {
 	h := storedHash{salt: make([]byte, argonSalt), key: make([]byte, argonKey), memory: uint32(argonMemory), threads: argonThreads}
 	if most.argon > m.spent.argon {

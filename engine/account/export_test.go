@@ -1,11 +1,11 @@
 package account
 
-// Spent returns the number of checks, and their total cost.
+// Spent returns the number of checks and their total cost for each algorithm.
 func (h *Hasher) Spent() (checks, argon, pbkdf2 uint64) {
 	return h.checks.Load(), h.argon.Load(), h.pbkdf2.Load()
 }
 
-// Busy reports whether hashes are being computed or waited for.
+// Busy reports whether any hash is being computed or any check waits in the queue.
 func (h *Hasher) Busy() bool {
 	computing, waiting := h.turns.counts()
 	return computing+waiting > 0
@@ -20,8 +20,7 @@ func (h *Hasher) Queued() int64 {
 	return int64(waiting)
 }
 
-// counts returns the number of slots in use, and the number of turns that wait
-// in lines.
+// counts returns the number of slots in use and the number of turns that wait in lines.
 func (q *turns) counts() (computing, waiting int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -17,7 +17,7 @@ type faulty struct {
 	engine.Repository
 	update, delete, save error
 	updates              int
-	empty                bool // it counts no accounts
+	empty                bool // if set, Count returns 0
 }
 
 func (r *faulty) Update(ctx context.Context, c *engine.Class, id string, v engine.Values, o engine.WriteOptions) (*engine.Item, error) {
@@ -50,8 +50,8 @@ func (r *faulty) Count(ctx context.Context, q *engine.Query) (int64, error) {
 
 var busy = engine.Errorf(engine.Unavailable, "busy", "the database is busy")
 
-// faulty returns a Store of the accounts of f in which selected calls fail, with its
-// log and its events.
+// faulty returns a Store on the accounts of f in which selected calls fail. It also returns the
+// repository, the log and the audit events.
 func (f *fixture) faulty() (*account.Store, *faulty, *bytes.Buffer, *audit) {
 	f.t.Helper()
 	r, log, events := &faulty{Repository: f.data}, &bytes.Buffer{}, &audit{}
@@ -108,7 +108,7 @@ func TestCurrent(t *testing.T) {
 }
 
 // TestListeners checks that each listener is called for a changed account until it is
-// stopped, and that stopping one leaves the others.
+// unregistered, and that unregistering one listener does not affect the others.
 func TestListeners(t *testing.T) {
 	f, ctx := newFixture(t), context.Background()
 	f.add("ann@local")
@@ -144,7 +144,7 @@ func TestChangesOfAccounts(t *testing.T) {
 	changes := []struct {
 		name  string
 		made  func(id string) error
-		event string // "" for an error alone
+		event string // "" if an error but no event is expected
 	}{
 		{"enable", func(id string) error { return s.Enable(ctx, id) }, "enabled"},
 		{"disable", func(id string) error { return s.Disable(ctx, id) }, "disabled"},
@@ -225,8 +225,8 @@ func TestRemoveEndsGrants(t *testing.T) {
 	}
 }
 
-// TestRolesOfABusyAccount checks how often a change of roles is made again because
-// another change came between.
+// TestRolesOfABusyAccount checks how often a change of roles is repeated because the account was
+// changed between the read and the write.
 func TestRolesOfABusyAccount(t *testing.T) {
 	f := newFixture(t)
 	f.add("ann@local")
@@ -240,8 +240,8 @@ func TestRolesOfABusyAccount(t *testing.T) {
 	}
 }
 
-// TestExpiredTokensThatStay checks that an expired token is not listed even if it
-// cannot be removed, that this is logged, and the limits of lifetimes.
+// TestExpiredTokensThatStay checks an expired token that cannot be deleted: it is not listed, and
+// the failure is logged. It also checks the limits of lifetimes.
 func TestExpiredTokensThatStay(t *testing.T) {
 	f, ctx := newFixture(t), context.Background()
 	f.add("ann@local")
@@ -263,8 +263,8 @@ func TestExpiredTokensThatStay(t *testing.T) {
 	}
 }
 
-// TestImportIntoABusyDatabase checks that an import ends with the failure of the
-// database, and that it continues after an account that it refuses.
+// TestImportIntoABusyDatabase checks that an import stops when the database fails, and that it
+// continues after an account that it refuses.
 func TestImportIntoABusyDatabase(t *testing.T) {
 	f, ctx := newFixture(t), context.Background()
 	s, r, _, _ := f.faulty()
@@ -286,9 +286,8 @@ func TestImportIntoABusyDatabase(t *testing.T) {
 	}
 }
 
-// TestFirstAdminOfTwoProcesses checks that a process which finds the administrator
-// made by another in the meantime generates no password, and that other failures
-// are reported.
+// TestFirstAdminOfTwoProcesses checks a process that tries to create the administrator just after
+// another process has done so: it generates no password. Other failures are reported.
 func TestFirstAdminOfTwoProcesses(t *testing.T) {
 	f, ctx := newFixture(t), context.Background()
 	s, r, _, _ := f.faulty()
@@ -300,7 +299,7 @@ func TestFirstAdminOfTwoProcesses(t *testing.T) {
 	if made, err := s.EnsureAdmin(ctx, ""); err != nil || made != (account.Admin{}) {
 		t.Errorf("got %+v, %v, want nothing to do", made, err)
 	}
-	// The account exists, so the password does not matter.
+	// The account exists, so the given password is ignored although it is too long.
 	if made, err := s.EnsureAdmin(ctx, strings.Repeat("x", account.MaxPassword+1)); err == nil && made != (account.Admin{}) {
 		t.Errorf("got %+v, want nothing to do", made)
 	}
@@ -318,9 +317,8 @@ func TestFirstAdminOfTwoProcesses(t *testing.T) {
 	}
 }
 
-// TestOldAccountsInAnyCase checks that a sign-in goes on when an account of an
-// older version cannot be prepared for it, and that this is logged unless the
-// account is gone.
+// TestOldAccountsInAnyCase checks that a sign-in succeeds even if the folded name of an account
+// of an older version cannot be stored. The failure is logged, except if the account was removed.
 func TestOldAccountsInAnyCase(t *testing.T) {
 	f := newFixture(t)
 	f.config.CaseInsensitive = true
@@ -343,8 +341,8 @@ func TestOldAccountsInAnyCase(t *testing.T) {
 	}
 }
 
-// TestOtherSpellingsEndAtOnce checks that a changed password makes the store forget
-// the account under all spellings of its name, and no other account.
+// TestOtherSpellingsEndAtOnce checks that a change of a password removes the account from the
+// cache under all spellings of its name, and removes no other account.
 func TestOtherSpellingsEndAtOnce(t *testing.T) {
 	f, ctx := newFixture(t), context.Background()
 	f.config.CaseInsensitive = true
@@ -362,8 +360,8 @@ func TestOtherSpellingsEndAtOnce(t *testing.T) {
 	}
 }
 
-// TestRememberedTokensAreCheckedCheaply checks the cost of a remembered token: the
-// account is read once when a check is due, and not before.
+// TestRememberedTokensAreCheckedCheaply checks that the use of a cached token reads the account
+// once when the check is due, and never before.
 func TestRememberedTokensAreCheckedCheaply(t *testing.T) {
 	f := newFixture(t)
 	f.add("ann@local")
@@ -382,8 +380,8 @@ func TestRememberedTokensAreCheckedCheaply(t *testing.T) {
 	}
 }
 
-// TestConcurrentChecksShareAReading checks that requests which wait for the check
-// of a remembered password use its outcome.
+// TestConcurrentChecksShareAReading checks that only one request reads the account when a cached
+// password must be checked again. Concurrent requests wait for it and use its result.
 func TestConcurrentChecksShareAReading(t *testing.T) {
 	f := newFixture(t)
 	f.add("ann@local")
@@ -396,7 +394,7 @@ func TestConcurrentChecksShareAReading(t *testing.T) {
 		go func() { done <- signIn(f.Store, "ann@local", password) }()
 	}
 	<-g.arrived
-	time.Sleep(50 * time.Millisecond) // for the others to wait
+	time.Sleep(50 * time.Millisecond) // let the others begin to wait
 	close(g.open)
 	for range 3 {
 		wantOK(t, "sign in", <-done)
@@ -406,8 +404,8 @@ func TestConcurrentChecksShareAReading(t *testing.T) {
 	}
 }
 
-// TestFollowersOfAnEndedRequest checks that requests which share the check of a
-// password go on when the request that began it ends.
+// TestFollowersOfAnEndedRequest checks requests that wait for the check of a password by another
+// request. When that request ends early, the waiting requests still get a result.
 func TestFollowersOfAnEndedRequest(t *testing.T) {
 	f := newFixture(t)
 	f.add("ann@local")
@@ -422,7 +420,7 @@ func TestFollowersOfAnEndedRequest(t *testing.T) {
 	}()
 	<-g.arrived
 	go func() { follower <- signIn(f.Store, "ann@local", password) }()
-	time.Sleep(50 * time.Millisecond) // for the follower to join
+	time.Sleep(50 * time.Millisecond) // let the follower join
 	cancel()
 	close(g.open)
 	if err := <-leader; err == nil {
@@ -431,8 +429,7 @@ func TestFollowersOfAnEndedRequest(t *testing.T) {
 	wantOK(t, "the request that stayed", <-follower)
 }
 
-// TestNamesWithoutALogin checks that a user name which begins or ends with @ names
-// no account.
+// TestNamesWithoutALogin checks that a user name that begins or ends with @ matches no account.
 func TestNamesWithoutALogin(t *testing.T) {
 	f := newFixture(t)
 	f.add("ann@local")
@@ -448,9 +445,9 @@ func TestNamesWithoutALogin(t *testing.T) {
 	}
 }
 
-// TestDisablingChangesTheBasis checks that tokens, sessions and grants of an account
-// stay void when it is disabled and enabled again, also if the clock has not moved
-// or was set back.
+// TestDisablingChangesTheBasis checks that tokens, sessions and grants of an account stay void
+// when the account is disabled and enabled again. The clock may stand still or be set back in
+// between.
 func TestDisablingChangesTheBasis(t *testing.T) {
 	for _, step := range []time.Duration{0, -time.Hour, time.Hour} {
 		f, ctx := newFixture(t), context.Background()

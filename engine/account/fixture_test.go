@@ -12,14 +12,14 @@ import (
 	"restsrv/engine/store/postgres/pgtest"
 )
 
-// gated is a repository that only the server may use. It counts reads of
-// accounts and can delay them after the account was read.
+// gated is a repository that only the server may use. It counts the calls of Get for accounts,
+// and can delay the result of a call.
 type gated struct {
 	engine.Repository
 	mu    sync.Mutex
 	reads int
 	gate  *gate // for the next read only
-	fail  error // instead of reading
+	fail  error // if set, Get returns it without reading
 }
 
 type gate struct{ arrived, open chan struct{} }
@@ -68,7 +68,7 @@ func (g *gated) Delete(ctx context.Context, c *engine.Class, id string, m *engin
 	return g.Repository.Delete(ctx, c, id, m)
 }
 
-// serverOnly refuses system classes to accounts.
+// serverOnly returns an error if the context has an account, which must not use system classes.
 func serverOnly(ctx context.Context) error {
 	if engine.AccountFrom(ctx) != nil {
 		return engine.Errorf(engine.Forbidden, "forbidden", "system classes are the server's")
@@ -134,7 +134,7 @@ func fixtureOn(t testing.TB, db dbtest.DB) *fixture {
 	return f
 }
 
-// another makes a second Store on the same data, as another process has.
+// another returns a second Store on the same data, as another process would use.
 func (f *fixture) another() *account.Store {
 	f.t.Helper()
 	c := f.config
@@ -156,7 +156,7 @@ func (f *fixture) class(name string) *engine.Class {
 	return nil
 }
 
-// put changes properties of a stored account behind the Store's back.
+// put changes properties of a stored account without the knowledge of the Store.
 func (f *fixture) put(id string, values map[string]any) {
 	f.t.Helper()
 	c := f.class("#account")

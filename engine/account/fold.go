@@ -38,14 +38,13 @@ func (s *directory) lookupAccount(ctx context.Context, id string) (*engine.Item,
 	return s.find(ctx, s.classes.account, spelling)
 }
 
-// storedSpelling returns the stored account name for a name in any letter case: the
-// same name if it exists, else the only match. If there is no match or several,
-// it returns the name unchanged.
+// storedSpelling returns the stored account name that matches a name in any letter case. It
+// returns the name unchanged if it matches no account or several.
 func (s *directory) storedSpelling(ctx context.Context, id string) (string, error) {
 	c := s.classes.account
 	column := c.Property("folded")
 	// Accounts of older versions may have null as their folded name, so these accounts are read
-	// too. The folded name is added below.
+	// too. The loop below stores their folded names.
 	filter, err := query.AnyOf(column, []any{foldName(id), nil})
 	if err != nil {
 		return "", err

@@ -10,9 +10,9 @@ import (
 	"restsrv/engine/account"
 )
 
-// TestLoginsInAnyCase checks that with the option a login is found in any
-// letter case and is known by its stored name, and that the exact login comes
-// first. Without the option only the exact login is found.
+// TestLoginsInAnyCase checks that with the option CaseInsensitive a login is found in any letter
+// case, that the caller is known by the stored name, and that an account with exactly the given
+// login takes precedence. Without the option, only the exact login is found.
 func TestLoginsInAnyCase(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		ctx := context.Background()
@@ -26,7 +26,7 @@ func TestLoginsInAnyCase(t *testing.T) {
 			"Ann@local": "Ann@local", "ann@local": "Ann@local", "ANN@local": "Ann@local", "äRNE@local": "Ärne@local",
 			"STRAẞE@local": "Straße@local", "ann@LOCAL": "", "a\u212an@local": "", "ÄRNE@locaL": "", "axn@local": "", "": "",
 		} {
-			for range 2 { // the second time it is remembered
+			for range 2 { // the second time, the password is cached
 				a, err := f.Authenticate(ctx, engine.AuthPwd, engine.Credentials{User: given, Password: password})
 				if want == "" {
 					if err == nil {
@@ -47,9 +47,9 @@ func TestLoginsInAnyCase(t *testing.T) {
 	})
 }
 
-// TestAnotherSpelling checks that a cached spelling becomes void when it comes
-// to mean another account or none, here at once, elsewhere within a second, and
-// when its account changes.
+// TestAnotherSpelling checks that a cached spelling becomes void when its account changes, and
+// when the spelling starts to match another account or several. This takes effect at once in this
+// process, and within a second in others.
 func TestAnotherSpelling(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		ctx := context.Background()
@@ -80,8 +80,8 @@ func TestAnotherSpelling(t *testing.T) {
 	})
 }
 
-// TestLoginsOfOlderVersions holds that accounts that were stored before there
-// was the column are found too.
+// TestLoginsOfOlderVersions checks that an account is found in any letter case even if an older
+// version stored it without a folded name.
 func TestLoginsOfOlderVersions(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		ctx := context.Background()
@@ -100,9 +100,8 @@ func TestLoginsOfOlderVersions(t *testing.T) {
 	})
 }
 
-// TestGuessesOfAllSpellings checks that all spellings of a login share one
-// count of guesses, and that the log contains the stored spelling when the
-// password was right.
+// TestGuessesOfAllSpellings checks that all spellings of a login share one count of failed
+// attempts, and that the audit log has the stored spelling if the password was right.
 func TestGuessesOfAllSpellings(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		counted, told := &names{}, &audit{}

@@ -131,8 +131,8 @@ func TestMalformedHashes(t *testing.T) {
 	}
 }
 
-// For every stored hash, a failed check does the same work: that of the most
-// expensive hash.
+// TestFailuresCostTheSame checks that a failed check does the same work for every stored hash:
+// the work of the most expensive hash.
 func TestFailuresCostTheSame(t *testing.T) {
 	argon := func(memory, rounds uint32) storedHash {
 		return storedHash{argon2id, memory, rounds, 1, make([]byte, 16), make([]byte, 32)}

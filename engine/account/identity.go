@@ -59,7 +59,7 @@ func propertiesText(p engine.Fields) any {
 	return string(engine.AppendValue(nil, p))
 }
 
-// SetProperties replaces the properties of an account, which applications use.
+// SetProperties replaces the properties of an account. Only applications use these properties.
 // Errors: NotFound.
 func (s *Store) SetProperties(ctx context.Context, id string, p engine.Fields) error {
 	return s.changeAccount(ctx, id, "properties", engine.Named("properties", propertiesText(p)))

@@ -23,8 +23,8 @@ func who(t *testing.T, s *account.Store, user, password string) *engine.Account 
 	return a
 }
 
-// TestRoles holds that a change of roles counts at once here, for passwords and
-// tokens, and within a second elsewhere.
+// TestRoles checks that a change of roles takes effect for passwords and tokens: at once in this
+// process, and within a second in others.
 func TestRoles(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		ctx, told := context.Background(), &audit{}
@@ -82,7 +82,7 @@ func TestRoles(t *testing.T) {
 	})
 }
 
-// TestRolesOfManyAtOnce holds that changes made at the same time all count.
+// TestRolesOfManyAtOnce checks that no concurrent change of roles is lost.
 func TestRolesOfManyAtOnce(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		wantOK(t, "add", f.Add(context.Background(), account.Account{ID: "ann@local"}, password))
@@ -122,9 +122,8 @@ func TestProperties(t *testing.T) {
 	})
 }
 
-// TestEnrich checks that the additions to an account are at most half a second
-// old, that accounts that were returned before do not change, and that
-// authentication fails while the additions cannot be read.
+// TestEnrich checks that the data from Config.Enrich are at most half a second old, that accounts
+// which were returned before do not change, and that authentication fails while Enrich fails.
 func TestEnrich(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		ctx := context.Background()

@@ -102,8 +102,8 @@ func TestFirstStartWithAPassword(t *testing.T) {
 	}
 }
 
-// TestNoAdminBesideOtherAccounts checks that Config.First is called only for
-// the very first account, and that its failure fails Add.
+// TestNoAdminBesideOtherAccounts checks that Config.First is called only for the very first
+// account, and that Add fails if Config.First fails.
 func TestNoAdminBesideOtherAccounts(t *testing.T) {
 	ctx, calls, failure := context.Background(), 0, errors.New("no role")
 	f := newFixture(t)

@@ -42,8 +42,8 @@ func TestRegister(t *testing.T) {
 	wantCode(t, "taken over", signIn(f.Store, "ann@local", "taken over"), engine.Unauthenticated)
 }
 
-// TestRegisterFoldsCase checks that another spelling of a login cannot be
-// registered if letter case does not count.
+// TestRegisterFoldsCase checks that another spelling of an existing login cannot be registered if
+// the letter case of logins does not count.
 func TestRegisterFoldsCase(t *testing.T) {
 	ctx := context.Background()
 	f := newFixture(t)

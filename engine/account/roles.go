@@ -8,8 +8,8 @@ import (
 	"restsrv/engine"
 )
 
-// attempts is how often a change is tried if another change comes between its
-// read and its write.
+// attempts is the maximum number of tries of a change. A try fails if another change is made
+// between its read and its write.
 const attempts = 5
 
 // SetRoles replaces the roles of an account. They take effect at once, in other

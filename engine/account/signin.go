@@ -72,8 +72,8 @@ func (s *passwordCheck) authenticatePassword(ctx context.Context, c engine.Crede
 	return a, err
 }
 
-// admitAttempt asks s.guesses if the attempt may be made. It waits as long as they
-// require, before the attempt enters the queue of the hasher.
+// admitAttempt returns the error of s.guesses if they do not allow the attempt. If they require a
+// delay, it waits; so the attempt enters the queue of the hasher only after the delay.
 func (s *passwordCheck) admitAttempt(ctx context.Context, try attempt) error {
 	if try.known {
 		return nil
@@ -152,7 +152,7 @@ type flight struct {
 	account    *engine.Account
 	why        string // reason of a failure, for the audit log
 	err        error
-	abandoned  bool // err concerns only the request that ran the check, which ended or failed too often
+	abandoned  bool // err concerns only the request that ran the check: it ended or had failed too often
 }
 
 type flights struct {
@@ -238,10 +238,10 @@ type comparison struct {
 	why     string // the reason of a failure, "" if the password is right
 }
 
-// comparePassword waits for its turn to hash, reads the account and compares the
-// password. It reads the account after the wait, because a long queue would
-// make it stale. It also asks again if the attempt may be made: attempts before
-// it in the queue may have failed too often.
+// comparePassword waits for its turn to hash, reads the account and compares the password. It
+// reads the account after the wait, because the account could change during a long wait. After
+// the wait it also asks s.guesses again, because earlier attempts in the queue may have failed
+// too often.
 func (s *passwordCheck) comparePassword(ctx context.Context, try attempt) (c comparison, err error) {
 	if try.known {
 		err = s.hasher.enterFirst(ctx)

@@ -21,7 +21,7 @@ const (
 		"000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f202122232425262728292a2b2c2d2e2f303132333435363738393a3b3c3d3e3f"
 )
 
-// TestDecisions has a line for each row of the rules of sign-in.
+// TestDecisions has one line for each rule of sign-in.
 func TestDecisions(t *testing.T) {
 	f := newFixture(t)
 	ctx := context.Background()
@@ -216,7 +216,8 @@ func TestRememberedPasswordEndsAfterAMinute(t *testing.T) {
 	f := newFixture(t)
 	f.add("ann@local")
 	wantOK(t, "first", signIn(f.Store, "ann@local", password))
-	// The hash changes without a new revision: only a full check sees it.
+	// The hash changes but the revision stays, so only a comparison with the hash detects the
+	// change.
 	c := f.class("#account")
 	inner := f.data.Repository
 	it, err := inner.Get(context.Background(), c, "ann@local")
@@ -231,7 +232,7 @@ func TestRememberedPasswordEndsAfterAMinute(t *testing.T) {
 	wantCode(t, "after 60 s", signIn(f.Store, "ann@local", password), engine.Unauthenticated)
 }
 
-// frozen answers one item to every Get.
+// frozen returns the same item from every Get.
 type frozen struct {
 	engine.Repository
 	item *engine.Item
@@ -293,8 +294,8 @@ func TestChangesEndWhatIsRemembered(t *testing.T) {
 	})
 }
 
-// A check that read the account before a change must neither be remembered
-// nor be joined by requests that come after the change.
+// TestChangeDuringACheck checks a check that read the account before a change: its result must
+// not be cached, and requests that come after the change must not share it.
 func TestChangeDuringACheck(t *testing.T) {
 	f := newFixture(t)
 	f.add("ann@local")
@@ -305,7 +306,7 @@ func TestChangeDuringACheck(t *testing.T) {
 	wantOK(t, "set", f.SetPassword(context.Background(), "ann@local", "new"))
 	wantCode(t, "old password while the old check runs", signIn(f.Store, "ann@local", password), engine.Unauthenticated)
 	close(g.open)
-	<-first // began before the change: either outcome is right
+	<-first // it began before the change, so both results are right
 	wantCode(t, "old password afterwards", signIn(f.Store, "ann@local", password), engine.Unauthenticated)
 	wantOK(t, "new password", signIn(f.Store, "ann@local", "new"))
 }
@@ -396,7 +397,7 @@ func TestNoSecretIsLogged(t *testing.T) {
 	}
 }
 
-// readOnly is a repository with a database that cannot be written.
+// readOnly is a repository in which writes fail.
 type readOnly struct{ engine.Repository }
 
 func (readOnly) Update(context.Context, *engine.Class, string, engine.Values, engine.WriteOptions) (*engine.Item, error) {
@@ -407,7 +408,7 @@ func (readOnly) Delete(context.Context, *engine.Class, string, *engine.Match) er
 	return engine.Errorf(engine.Unavailable, "read-only", "the database is read-only")
 }
 
-// BenchmarkRemembered is an already verified password. Target: 3 microseconds.
+// BenchmarkRemembered signs in with a cached password. The target is 3 microseconds.
 func BenchmarkRemembered(b *testing.B) {
 	f := newFixture(b)
 	f.add("ann@local")
@@ -424,7 +425,7 @@ func BenchmarkRemembered(b *testing.B) {
 	}
 }
 
-// BenchmarkRememberedToken is a token that was seen before.
+// BenchmarkRememberedToken signs in with a cached token.
 func BenchmarkRememberedToken(b *testing.B) {
 	f := newFixture(b)
 	f.add("ann@local")
@@ -440,7 +441,8 @@ func BenchmarkRememberedToken(b *testing.B) {
 	}
 }
 
-// While many sign in, no old password is accepted once SetPassword returned.
+// TestPasswordChangesUnderLoad checks, during many concurrent sign-ins, that no old password is
+// accepted after SetPassword returned.
 func TestPasswordChangesUnderLoad(t *testing.T) {
 	f := newFixture(t)
 	f.add("ann@local")

@@ -158,8 +158,8 @@ func TestTokenNeedsItsAccount(t *testing.T) {
 	wantCode(t, "account gone", useToken(f.Store, secret), engine.Forbidden)
 }
 
-// A new password ends the tokens of the old one, here and elsewhere, and only
-// those of its account.
+// TestTokensEndWithTheirPassword checks that a new password revokes all tokens of the account, in
+// this and in other processes, and no tokens of other accounts.
 func TestTokensEndWithTheirPassword(t *testing.T) {
 	ctx := context.Background()
 	f := newFixture(t)
@@ -184,16 +184,17 @@ func TestTokensEndWithTheirPassword(t *testing.T) {
 	wantOK(t, "bob's", useToken(other, bobs))
 }
 
-// undeleting is a repository that is killed before it deletes.
+// undeleting is a repository in which each deletion fails, as if the process was killed before
+// it.
 type undeleting struct{ engine.Repository }
 
 func (undeleting) Delete(context.Context, *engine.Class, string, *engine.Match) error {
 	return engine.Errorf(engine.Unavailable, "database", "away")
 }
 
-// The tokens end with the very write that changes the password, whether or not
-// they could be deleted after it; a token of an older version, which does not
-// know its password, only by that.
+// TestTokensEndWithoutBeingDeleted checks that the write of a new password revokes the tokens
+// even if deleting them fails. A token of an older version does not store the date of its
+// password. Only the deletion revokes it.
 func TestTokensEndWithoutBeingDeleted(t *testing.T) {
 	ctx := context.Background()
 	f := newFixture(t)
@@ -272,7 +273,8 @@ func TestAtMostHundredTokens(t *testing.T) {
 	}
 }
 
-// The account that asks for a token has no rights on system classes.
+// TestTokensAreTheServersBusiness checks that an account without rights on system classes can get
+// a token.
 func TestTokensAreTheServersBusiness(t *testing.T) {
 	f := newFixture(t)
 	f.add("ann@local")

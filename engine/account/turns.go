@@ -9,10 +9,10 @@ import (
 	"restsrv/engine"
 )
 
-// turns limits the number of concurrent computations, and queues the others as long as there is
-// room. Each network has a queue of its own, its line, and the lines are served in turn. If
-// there is no room, the longest line loses its last request. So a flood from one network cannot
-// fill the queue, and it cannot delay a single request from another network.
+// turns limits the number of concurrent computations, and queues further computations as long as
+// there is room. Each network has a queue of its own, called its line, and the lines are served
+// in turn. If there is no room, the longest line loses its last request. So a flood from one
+// network cannot fill the queue, and it cannot delay a single request from another network.
 type turns struct {
 	mu     sync.Mutex
 	slots  int // the total
@@ -109,8 +109,8 @@ func (q *turns) lineUp(t *turn) bool {
 	return true
 }
 
-// remove removes a waiting turn, and reports whether it was still waiting. mu
-// must be held.
+// remove removes a turn from its line, and reports whether the turn was still waiting. The caller
+// must hold mu.
 func (q *turns) remove(t *turn) bool {
 	if i := slices.Index(q.first, t); i >= 0 {
 		q.first = slices.Delete(q.first, i, i+1)
@@ -164,8 +164,8 @@ type crowd struct {
 	from map[netip.Prefix]int
 }
 
-// join adds a request and reports true, if there is room. The caller must call
-// leave when the wait ends.
+// join adds a request, and returns false if there is no room for it. After join has returned
+// true, the caller must call leave when the wait ends.
 func (c *crowd) join(network netip.Prefix) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -195,8 +195,8 @@ func (h *Hasher) enter(ctx context.Context, from engine.Caller) error {
 	return h.turns.enter(ctx, networkOf(from.Address), false)
 }
 
-// enterFirst waits for a slot on behalf of a request that a flood of others must not
-// delay. The request needs no room in the queue, and its turn is the next.
+// enterFirst waits for a slot on behalf of a request that a flood of other requests must not
+// delay. The request needs no room in the queue, and gets the next free slot.
 func (h *Hasher) enterFirst(ctx context.Context) error {
 	return h.turns.enter(ctx, netip.Prefix{}, true)
 }

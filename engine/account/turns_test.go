@@ -12,7 +12,7 @@ import (
 	"restsrv/engine"
 )
 
-// waiting holds the waiters for turns, and the order in which they got them.
+// waiting tests turns: it starts waiters and records the order in which their turns came.
 type waiting struct {
 	*testing.T
 	q    *turns
@@ -21,7 +21,8 @@ type waiting struct {
 	came []string
 }
 
-// wait lines up from an address, and leaves as soon as its turn has come.
+// wait starts a waiter from an address, which leaves as soon as its turn has come. wait returns
+// when the waiter is in the queue or was rejected.
 func (w *waiting) wait(name, address string, ahead bool) {
 	w.Helper()
 	before := w.lined()
@@ -45,7 +46,7 @@ func (w *waiting) wait(name, address string, ahead bool) {
 	}
 }
 
-// lined changes when a waiter lines up or is rejected.
+// lined returns a text that changes when a waiter joins the queue or is rejected.
 func (w *waiting) lined() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -74,9 +75,9 @@ func (w *waiting) want(order ...string) {
 	}
 }
 
-// A flood from one network waits behind the single request of another
-// network, and gives up its place to it when the queue is full. A /64 is one
-// network.
+// TestFloodTakesTurns checks that a flood from one network does not delay a single request from
+// another network, and loses its last place to that request if the queue is full. All addresses
+// of an IPv6 /64 are one network.
 func TestFloodTakesTurns(t *testing.T) {
 	w := newWaiting(t, 4)
 	for i := range 4 {
@@ -89,7 +90,7 @@ func TestFloodTakesTurns(t *testing.T) {
 	w.want("no flood4", "no flood3", "no flood2", "known", "flood0", "ann", "bob", "flood1")
 }
 
-// If each network has one waiter, none is displaced.
+// TestTurnsOfMany checks that no waiter is displaced if each network has only one.
 func TestTurnsOfMany(t *testing.T) {
 	w := newWaiting(t, 3)
 	for i := range 4 {
@@ -98,8 +99,8 @@ func TestTurnsOfMany(t *testing.T) {
 	w.want("no 3", "0", "1", "2")
 }
 
-// A request that ends gives its place in the line, or the turn that came
-// meanwhile, to others.
+// TestTurnGivenUp checks that a request that ends frees its place in the queue, or passes on the
+// turn that it got at the same moment.
 func TestTurnGivenUp(t *testing.T) {
 	q := newTurns(1, 100)
 	var all sync.WaitGroup

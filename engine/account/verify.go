@@ -12,8 +12,7 @@ import (
 	"golang.org/x/crypto/argon2"
 )
 
-// The parameters of new hashes that decide about their cost. Only WeakenForTests
-// changes them.
+// The parameters of new hashes that determine their cost. They change only in WeakenForTests.
 var (
 	argonMemory uint64 = 19 * 1024 // KiB
 	argonTime   uint64 = 2
@@ -32,8 +31,8 @@ const (
 	pbkdf2Key        = 64
 )
 
-// Limits for the parameters of a stored hash. A hash beyond them could take
-// minutes or gigabytes.
+// Limits for the parameters of a stored hash. Comparing a password with a hash beyond these
+// limits could take minutes or gigabytes.
 const (
 	maxStored           = 1024 // bytes
 	maxArgonMemory      = 256 * 1024

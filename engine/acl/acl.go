@@ -1,8 +1,8 @@
-// Package acl stores roles, declared resources and grants: which subject has
-// which permission on which resource. It imports them from acl files, changes
-// them, and provides the current grants as an engine.Policy that follows the
-// changes of other processes. It does not decide about access, which package
-// engine/access does, and it does not know accounts (engine/account).
+// Package acl stores roles, declared resources and grants: which subject has which permission on
+// which resource. It imports them from acl files, changes them, and provides the current grants
+// as an engine.Policy. Changes by other processes take effect too. The package does not decide
+// about access, which package engine/access does, and it does not store accounts, which package
+// engine/account does.
 //
 // Each change is one transaction, which also writes the only item of the class #policy. If the
 // revision of that item is unchanged, all grants are unchanged.
@@ -26,10 +26,9 @@ type Config struct {
 	Now     func() time.Time  // if nil, time.Now is used
 }
 
-// Store holds the roles, resources and grants of one database. It implements
-// engine.Policy and is safe for concurrent use, also together with other
-// processes on the same database. It makes its changes with the rights of the
-// server: the caller must check that the account may make them.
+// Store holds the roles, resources and grants of one database. It implements engine.Policy. It is
+// safe for concurrent use, and several processes can use the same database. It makes changes with
+// the rights of the server: the caller must check that the account is allowed to make them.
 type Store struct {
 	data    engine.Repository
 	classes classSet

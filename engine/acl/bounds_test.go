@@ -44,14 +44,14 @@ func TestNameBounds(t *testing.T) {
 	}
 }
 
-// restless is a repository in which another process changes the policy whenever it
-// is read, and in which deletes fail.
+// restless is a repository in which another process seems to change the policy at each read, and
+// in which deletes fail.
 type restless struct {
 	engine.Repository
-	changes int // how many more times
+	changes int // how many more reads change the policy
 	change  func()
 	reads   int
-	failure error // of deletes
+	failure error // the error of deletes
 }
 
 func (r *restless) Get(ctx context.Context, c *engine.Class, id string, load ...*engine.Load) (*engine.Item, error) {

@@ -11,15 +11,14 @@ import (
 // AdminRole is the role of administrators. It may do everything.
 const AdminRole = "admin"
 
-// EnsureAdmin stores the role of administrators and its grant. If they exist,
-// nothing changes.
+// EnsureAdmin stores the role of administrators and its grant. It has no effect if they exist.
 func (s *Store) EnsureAdmin(ctx context.Context) error {
 	return s.save(ctx, append([]engine.Record{s.roleRecord(AdminRole, "Administrator")},
 		s.grantRecords(engine.Grant{Subject: AdminRole, Resource: engine.Everything, Permission: engine.MayAll})...))
 }
 
-// AddRole creates a role without grants. Errors: Invalid if the name is bad and,
-// with reason duplicate, if the role exists.
+// AddRole creates a role without grants. Errors: Invalid if the name is not valid, and Invalid
+// with the reason duplicate if the role exists.
 func (s *Store) AddRole(ctx context.Context, id, name string) error {
 	if err := CheckRole(id); err != nil {
 		return err

@@ -52,8 +52,8 @@ func TestGrantAndDeny(t *testing.T) {
 	})
 }
 
-// TestRevokeAll checks that a subject loses everything in one step, also at other
-// processes, and that attributes stay protected.
+// TestRevokeAll checks that a subject loses all grants in one step, also in other processes, and
+// that attributes stay protected.
 func TestRevokeAll(t *testing.T) {
 	onBoth(t, func(t *testing.T, place place) {
 		p := place.process()
@@ -73,15 +73,15 @@ func TestRevokeAll(t *testing.T) {
 	})
 }
 
-// TestRevokeWhileKeysChange checks that a revocation also removes grants that follow
-// their object to another id at the same time.
+// TestRevokeWhileKeysChange checks a revocation while the keys of objects change. Grants follow
+// their object to its new id, and the revocation removes these grants too.
 func TestRevokeWhileKeysChange(t *testing.T) {
 	const rounds = 40
 	revoke := map[string]func(p *process) error{
 		"revoke all":  func(p *process) error { return p.RevokeAll(t.Context(), "clerk") },
 		"remove role": func(p *process) error { return p.RemoveRole(t.Context(), "clerk") },
 		"deny on both ids": func(p *process) error {
-			for range 2 { // the object may be on its way to the first
+			for range 2 { // once may not be enough, because the object may be changing to its first id
 				for _, id := range []string{"1", "2"} {
 					if _, err := p.Deny(t.Context(), engine.Grant{Subject: "clerk", Resource: "i:::memo@test@" + id, Permission: engine.MayAll}); err != nil {
 						return err
@@ -102,7 +102,7 @@ func TestRevokeWhileKeysChange(t *testing.T) {
 		for name, revoke := range revoke {
 			left := 0
 			for n := range rounds {
-				wantOK(t, "add role", first.AddRole(t.Context(), "clerk", "")) // also after another test
+				wantOK(t, "add role", first.AddRole(t.Context(), "clerk", "")) // the role may exist from the test before
 				for _, permission := range []engine.Permission{engine.MayRead, engine.MayWrite} {
 					first.grant("clerk", "i:::memo@test@"+from, permission)
 				}
@@ -132,7 +132,7 @@ func TestRevokeWhileKeysChange(t *testing.T) {
 	})
 }
 
-// class is a system class as the process has it.
+// class returns a system class as the process has opened it.
 func (p *process) class(name string) *engine.Class {
 	p.t.Helper()
 	for _, c := range p.classes {
@@ -144,9 +144,9 @@ func (p *process) class(name string) *engine.Class {
 	return nil
 }
 
-// TestAttributesStayProtected checks that an attribute stays declared when its last
-// grant is revoked, in every way, also if the grant was made by a version that
-// declared no attributes.
+// TestAttributesStayProtected checks every way to revoke the last grant on an attribute: the
+// attribute stays declared. This also holds for a grant by an older version, which did not
+// declare attributes.
 func TestAttributesStayProtected(t *testing.T) {
 	onBoth(t, func(t *testing.T, place place) {
 		p, ctx := place.process(), t.Context()
@@ -184,8 +184,7 @@ func TestAttributesStayProtected(t *testing.T) {
 	})
 }
 
-// old stores a permission as versions did that had neither #resource nor
-// #policy.
+// old stores a permission in the form of versions that had neither #resource nor #policy.
 func (p *process) old(subject, resource, permission string) {
 	p.t.Helper()
 	c := p.class("#permission")

@@ -15,7 +15,7 @@ const (
 	policyClass     = "#policy"
 )
 
-// policyID is the id of the one item of #policy.
+// policyID is the id of the only item of #policy.
 const policyID = "policy"
 
 // Classes returns the system classes in which this package stores roles,

@@ -29,9 +29,9 @@ type FileResource struct {
 	Resource
 }
 
-// Read adds the roles and resources of an acl file. A file that defines one user instead is
-// ignored, because this package does not store accounts. An entry with mistakes is left out, and
-// the mistakes are added to the faults of the file.
+// Read adds the roles and resources of an acl file. It ignores a file that defines a single user,
+// because this package does not store accounts. It leaves out entries with mistakes and adds the
+// mistakes to the faults of the file.
 func (f *File) Read(file jsonfile.Object) {
 	if file.Value("users") == nil && file.Value("id") != nil {
 		return
@@ -72,8 +72,7 @@ func withoutPrefix(resource string) string {
 	return resource
 }
 
-// refuse reports whether err, the result of a check, is not nil. It also adds a fault for the
-// error.
+// refuse reports whether err, the result of a check, is not nil. If so, it adds a fault for err.
 func refuse(o jsonfile.Object, err error, path, found, expected string) bool {
 	var e *engine.Error
 	if errors.As(err, &e) {

@@ -28,9 +28,8 @@ func read(t *testing.T, texts ...string) (acl.File, string) {
 	return file, strings.Join(lines, "\n")
 }
 
-// TestRead checks the forms of roles and resources in acl files. A bad entry
-// does not affect the others, and the file of one user has no roles or
-// resources.
+// TestRead checks the forms of roles and resources in acl files. A bad entry does not affect the
+// others, and a file that defines a single user has no roles or resources.
 func TestRead(t *testing.T) {
 	file, faults := read(t, `{"resources": [{"id": "*"}, {"id": "c:::note@sample", "name": " Notes\n"}, 3, {"id": "n:::x"}],
 		"roles": [{"id": "clerk", "permissions": {"c:::note@sample": ["read", "write"], "*": ["use"], "c:::none@sample": []}},
@@ -54,8 +53,8 @@ acl/a.yml: resources[2]: found 3, expected an object`
 	}
 }
 
-// TestImport checks that roles and resources are imported once, and that later
-// changes and removals stay.
+// TestImport checks that roles and resources are imported once, and that a later import does not
+// undo changes and removals.
 func TestImport(t *testing.T) {
 	onBoth(t, func(t *testing.T, place place) {
 		p, ctx := place.process(), t.Context()

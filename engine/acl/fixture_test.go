@@ -18,7 +18,7 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(pgtest.Run(m)) }
 
-// place is one database, which each process opens for itself.
+// place is one database, of which each process has its own connections.
 type place struct {
 	t  testing.TB
 	db dbtest.DB
@@ -51,7 +51,7 @@ func (p place) process() *process {
 	return made
 }
 
-// serving is a process that also has items of a class.
+// serving is a process that also stores items of a class.
 type serving struct {
 	*process
 	items *store.Store
@@ -98,7 +98,7 @@ func (p *process) deny(subject, resource string, permission engine.Permission) b
 	return changed
 }
 
-// listed are all grants, one a line.
+// listed returns all grants that the filter selects, one in a line.
 func (p *process) listed(f acl.Filter) string {
 	p.t.Helper()
 	all, err := p.List(p.t.Context(), f)
@@ -112,13 +112,13 @@ func (p *process) listed(f acl.Filter) string {
 	return b.String()
 }
 
-// watched is a repository that serves the server only, counts its reads and
-// can hold them up or fail them.
+// watched is a repository that only the server may use. It counts its reads, and can delay them
+// or make them fail.
 type watched struct {
 	engine.Repository
 	reads atomic.Int64
 	mu    sync.Mutex
-	gate  chan struct{} // reads wait for it
+	gate  chan struct{} // if set, reads wait until it is closed
 	fail  error
 }
 

@@ -9,8 +9,7 @@ import (
 	"restsrv/engine/query"
 )
 
-// Role is a name to which permissions can be granted and which accounts can
-// have.
+// Role is a name to which permissions can be granted. An account can have several roles.
 type Role struct{ ID, Name string }
 
 // Resource is a declared resource.

@@ -24,8 +24,8 @@ func ParsePermissions(names ...string) (p engine.Permission, err error) {
 	return p, nil
 }
 
-// CheckResource returns Invalid if the name cannot be that of a resource. If the
-// name is valid but probably a mistake, it returns a warning, else "".
+// CheckResource returns Invalid if the name cannot be the name of a resource. It returns a
+// warning if the name is valid but probably a mistake, and "" if it is right.
 func CheckResource(resource string) (warning string, err error) {
 	bad := func(expected string) (string, error) {
 		return "", engine.Errorf(engine.Invalid, "resource", "resource %s: expected %s", engine.Quote(resource), expected)
@@ -76,9 +76,9 @@ func className(s string) bool {
 	return name != "" && (!spaced || namespace != "") && !strings.Contains(namespace, "@")
 }
 
-// CheckRole returns Invalid if the name cannot be that of a role. A role with the
-// name of an account is rejected: the account would get the grants of the role,
-// and the role those of the account.
+// CheckRole returns Invalid if a role cannot have the name. It also rejects names of accounts:
+// because accounts and roles are both subjects, a role and an account with the same name would
+// have the same grants.
 func CheckRole(id string) error {
 	if login, local := strings.CutSuffix(id, "@local"); local && login != "" {
 		return engine.Errorf(engine.Invalid, "role", "%s is the name of an account, and none of a role", engine.Quote(id))

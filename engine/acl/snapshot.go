@@ -10,14 +10,14 @@ import (
 )
 
 const (
-	// lookAfter is the age at which the grants in memory are compared with the
-	// stored ones. Changes of other processes should take effect within half a
-	// second.
+	// lookAfter is the age at which the grants in memory are compared with the stored grants.
+	// Changes of other processes should take effect within half a second.
 	lookAfter = 400 * time.Millisecond
-	// lookFor is the timeout of one look, if the database does not answer.
+	// lookFor is the timeout of a look (see the type look) if the database does not answer.
 	lookFor = 10 * time.Second
-	// readings is the maximum number of times that one look reads the grants. It reads them again
-	// if they have changed meanwhile. A change after that is found by the next look.
+	// readings is the maximum number of times that one look reads the grants. A look reads the
+	// grants again if they have changed during the reading. The next look finds a change after
+	// the last reading.
 	readings = 3
 )
 
@@ -39,8 +39,8 @@ type seen struct {
 	at     time.Duration
 }
 
-// look is one reading of the grants. All callers that wait for it share the
-// result.
+// look compares the grants in memory with the stored grants, and reads them if they have changed.
+// All callers that wait for a look share its result.
 type look struct {
 	generation uint64
 	done       chan struct{}
@@ -57,8 +57,7 @@ func (s *Store) Grants(ctx context.Context) (*engine.Grants, error) {
 	}
 	l, leads := s.snapshot.join()
 	if leads {
-		// Other requests may wait for the look too, so it should not end with
-		// this one.
+		// The look continues when this request ends, because other requests may wait for it.
 		go s.runLook(context.WithoutCancel(engine.AsServer(ctx)), l, now)
 	}
 	select {

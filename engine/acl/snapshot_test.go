@@ -11,9 +11,8 @@ import (
 	"restsrv/engine/store/storetest"
 )
 
-// TestChangesOfAnotherProcessCount checks that a change takes effect in the process
-// that made it at once, and in a second process on the database within half a
-// second.
+// TestChangesOfAnotherProcessCount checks that a change takes effect at once in the process that
+// made it, and within half a second in another process on the same database.
 func TestChangesOfAnotherProcessCount(t *testing.T) {
 	onBoth(t, func(t *testing.T, place place) {
 		server, command := place.process(), place.process()
@@ -41,8 +40,8 @@ func TestChangesOfAnotherProcessCount(t *testing.T) {
 	})
 }
 
-// TestGrantsAreLookedAtRarely checks the number of statements: none for 400 ms,
-// then one, and all of them only after a change.
+// TestGrantsAreLookedAtRarely checks the number of reads: no read for 400 ms, then one read of
+// the revision, and a read of all grants only after a change.
 func TestGrantsAreLookedAtRarely(t *testing.T) {
 	onBoth(t, func(t *testing.T, place place) {
 		p := place.process()
@@ -70,9 +69,9 @@ func TestGrantsAreLookedAtRarely(t *testing.T) {
 	})
 }
 
-// TestOneLookForAll checks that concurrent requests share a look, that the look
-// continues when one of the requests ends, and that no request gets grants from
-// before a change that was made before the request.
+// TestOneLookForAll checks three things: concurrent requests share a look, the look continues
+// when one of the requests ends, and a request never gets grants that are older than a change
+// before it.
 func TestOneLookForAll(t *testing.T) {
 	onBoth(t, func(t *testing.T, place place) {
 		p := place.process()
@@ -156,7 +155,7 @@ func TestGrantsForAnAccount(t *testing.T) {
 	})
 }
 
-// nothing is a guard that allows no access.
+// nothing is an engine.Guard that allows no access.
 type nothing struct{}
 
 func (nothing) Rows(engine.Permission, *engine.Class) *engine.Filter { return engine.Never() }
@@ -165,8 +164,8 @@ func (nothing) Creates(*engine.Class) bool { return false }
 
 func (nothing) Hides(engine.Permission, *engine.Property) bool { return true }
 
-// TestGrantsEndWithTheirItem checks that grants on a deleted item count no more: at
-// once in the process that deleted it, within half a second in others.
+// TestGrantsEndWithTheirItem checks that grants on an item have no effect after the item was
+// deleted: at once in the process that deleted it, and within half a second in others.
 func TestGrantsEndWithTheirItem(t *testing.T) {
 	const first, second = "i:::memo@test@1", "i:::memo@test@2"
 	onBoth(t, func(t *testing.T, place place) {

@@ -17,7 +17,7 @@ import (
 	"restsrv/engine/service"
 )
 
-// asked is a request for a code with a valid client and redirect URI.
+// asked is a request for a code. Its client and its redirect URI have been checked.
 type asked struct {
 	client   *Client
 	account  *engine.Account // the account that must consent
@@ -26,8 +26,8 @@ type asked struct {
 	scope    *engine.Scope
 }
 
-// serveGrant handles /oauth2/grant: GET shows the consent page, POST is the
-// answer.
+// serveGrant handles /oauth2/grant. GET shows the consent page, and POST is the answer of the
+// user.
 func (p *Provider) serveGrant(w http.ResponseWriter, r *http.Request) {
 	page.Guard(w.Header())
 	if r.Method != http.MethodGet && r.Method != http.MethodPost {
@@ -78,9 +78,9 @@ func readParameters(w http.ResponseWriter, r *http.Request) (form, error) {
 	return mergeOnce(query, body)
 }
 
-// returnRequest returns r with all parameters in its URL. The browser returns to this
-// URL after the sign-in. A consent in the request is dropped, because it came before
-// the account was known.
+// returnRequest returns r with all parameters in its URL. The browser returns to this URL after
+// the sign-in. It leaves out a consent in the request, because the consent was given before the
+// account was known.
 func (f form) returnRequest(r *http.Request) *http.Request {
 	v := url.Values{}
 	for name, value := range f {
@@ -93,9 +93,9 @@ func (f form) returnRequest(r *http.Request) *http.Request {
 	return &again
 }
 
-// findClientAndRedirect returns the request with its client and its redirect URI. The caller
-// must show its errors to the user and not redirect them, because the URI could
-// lead anywhere.
+// findClientAndRedirect returns the request with its client and its redirect URI. If it fails,
+// the caller must show the error to the user and must not redirect it, because the URI could lead
+// anywhere.
 func (p *Provider) findClientAndRedirect(ctx context.Context, f form) (*asked, error) {
 	if f["client_id"] == "" {
 		return nil, &failure{kind: errors.ErrInvalidRequest, text: "Client application credentials were not specified.", shown: http.StatusUnauthorized}
@@ -145,7 +145,7 @@ func (p *Provider) decideGrant(r *http.Request, a *asked) (location string, err 
 	return p.grantCode(ctx, a)
 }
 
-// checkRequest rejects a request that is invalid or that the client may not make.
+// checkRequest rejects a request that is invalid or that the client is not allowed to make.
 func (a *asked) checkRequest() (err error) {
 	f, c := a.form, a.client
 	switch {
@@ -186,8 +186,7 @@ func (p *Provider) grantCode(ctx context.Context, a *asked) (location string, er
 	return p.answerURL(a, v), nil
 }
 
-// answerURL returns the redirect URI with the parameters of an answer. The URI
-// keeps its own query.
+// answerURL returns the redirect URI with the parameters of an answer added to its own query.
 func (p *Provider) answerURL(a *asked, v url.Values) string {
 	if state := a.form["state"]; state != "" {
 		v.Set("state", state)
@@ -210,8 +209,8 @@ func (f *failure) redirectParameters() url.Values {
 	return url.Values{"error": {f.kind.Error()}, "error_description": {errorDescription(f.text)}}
 }
 
-// refuseRequest answers with an error that must not be redirected. A browser gets it
-// as a page or as one sentence, other clients as JSON.
+// refuseRequest answers with an error that must not be redirected. A browser gets a page or one
+// sentence, other clients get JSON.
 func (p *Provider) refuseRequest(w http.ResponseWriter, r *http.Request, err error) {
 	p.logFailure(r, err)
 	f := failureOf(err)

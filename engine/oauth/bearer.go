@@ -101,7 +101,7 @@ func (p *Provider) repeatLookUp(ctx context.Context, key remember.Key, b *bearer
 		}
 		return nil, err
 	}
-	if b.Ended() { // it was dropped during the lookup
+	if b.Ended() { // the token was removed from the cache during the lookup
 		return p.firstLookUp(ctx, key)
 	}
 	b.who.Store(a)

@@ -10,8 +10,8 @@ import (
 	"restsrv/engine/oauth"
 )
 
-// A change that voids a token takes effect at once on the server that made
-// it, and within a second elsewhere.
+// TestRevokedTokensEnd checks the changes that revoke a token: they take effect at once on the
+// server that made the change, and within a second on others.
 func TestRevokedTokensEnd(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		other := f.another()
@@ -70,8 +70,8 @@ func TestRevokedTokensEnd(t *testing.T) {
 	})
 }
 
-// The grants of a configured client end when it is removed from the
-// configuration, also if an account has its name.
+// TestRemovedClientLosesGrants checks that the grants of a configured client end when the client
+// is removed from the configuration, even if there is an account with the same name.
 func TestRemovedClientLosesGrants(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		token := f.exchange("conf", "grant_type", "client_credentials").text("access_token")
@@ -82,7 +82,8 @@ func TestRemovedClientLosesGrants(t *testing.T) {
 	})
 }
 
-// Changed roles of the account are noticed too.
+// TestRolesFollow checks that changed roles of an account take effect after half a second,
+// although its access token is cached.
 func TestRolesFollow(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		access, _ := f.tokens()
@@ -134,7 +135,7 @@ func TestRevocation(t *testing.T) {
 	})
 }
 
-// A client can introspect its own tokens only (RFC 7662).
+// TestIntrospection checks that a client can introspect only its own tokens (RFC 7662).
 func TestIntrospection(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		access, refresh := f.tokens()
@@ -175,7 +176,7 @@ func TestIntrospection(t *testing.T) {
 	})
 }
 
-// A text that is not a token causes no query.
+// TestTokensThatAreNone checks that a text without the form of a token causes no query.
 func TestTokensThatAreNone(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		if err := f.data.Close(); err != nil {
@@ -187,7 +188,8 @@ func TestTokensThatAreNone(t *testing.T) {
 	})
 }
 
-// The hot path of a service of mode oauth.
+// TestRememberedTokenCosts checks the allocations for a cached access token. This is the hot path
+// of services with the mode oauth.
 func TestRememberedTokenCosts(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		access, _ := f.tokens()

@@ -32,8 +32,8 @@ func (f *fixture) refreshed(refresh string) answer {
 	return f.exchange("ext@system", "grant_type", "refresh_token", "refresh_token", refresh)
 }
 
-// TestExchangesLeaveNoRows checks that refresh tokens which were exchanged take no
-// room, and that each of them still ends the grant when it comes back.
+// TestExchangesLeaveNoRows checks that exchanged refresh tokens occupy no rows, and that the
+// reuse of any of them still revokes the grant.
 func TestExchangesLeaveNoRows(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		for _, again := range []int{0, 7, 18} {
@@ -61,8 +61,8 @@ func TestExchangesLeaveNoRows(t *testing.T) {
 	})
 }
 
-// TestGrantsOfOlderVersions checks that a refresh token of a version that knew no
-// families is exchanged once, and ends the grant when it comes back.
+// TestGrantsOfOlderVersions checks a refresh token of an older version, which has no family: it
+// can be exchanged once, and its reuse revokes the grant.
 func TestGrantsOfOlderVersions(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		_, first := f.tokens()
@@ -86,9 +86,9 @@ func TestGrantsOfOlderVersions(t *testing.T) {
 	})
 }
 
-// TestGrantsAreBounded checks that codes and tokens of one account, and of all,
-// take a bounded number of rows, and that the account with the most loses its
-// oldest.
+// TestGrantsAreBounded checks the maximum number of grants, which include codes: for one account
+// and for all accounts. When the total is exceeded, the account with the most grants loses its
+// oldest grant.
 func TestGrantsAreBounded(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		f.options.GrantsPerAccount, f.options.GrantsOfAll = 3, 4

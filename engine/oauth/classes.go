@@ -17,8 +17,8 @@ const (
 	consentClass = "#oauth-consent"
 )
 
-// Classes returns new system classes for grants and consents. Pass the same slice to the store, which must be opened
-// with it, and to New. No other package should use the classes.
+// Classes returns new system classes for grants and consents. Open the store with these classes,
+// and pass the same slice to New. No other package should use the classes.
 func Classes() []*engine.Class {
 	property, indexed := engine.SystemProperty, engine.SystemIndexed
 	return []*engine.Class{

@@ -73,11 +73,10 @@ func (c *Client) redirectFor(asked string) (uri string, ok bool) {
 	return "", false
 }
 
-// sameLoopback is the only exception to the exact comparison of redirect URIs
-// (RFC 8252 section 7.3). A native application listens on any free port. If a
-// public client registered an http URI with a loopback address and without a
-// port, every port matches. The name localhost may be another machine, so it
-// has no exception.
+// sameLoopback is the only exception to the exact comparison of redirect URIs (RFC 8252 section
+// 7.3). A native application listens on any free port. If a public client registered an http URI
+// with a loopback address and without a port, every port matches. There is no exception for the
+// name localhost, because it can mean another machine.
 func sameLoopback(registered, asked string) bool {
 	for _, host := range [...]string{"http://127.0.0.1", "http://[::1]"} {
 		path, ok := strings.CutPrefix(registered, host)
@@ -196,9 +195,8 @@ func (p *core) currentAccount(ctx context.Context, id string) (a *engine.Account
 	return a, basis, err
 }
 
-// authenticate checks the secret of a client. It returns nil if the client does
-// not exist or the secret is wrong. A public client has no secret and must send
-// none.
+// authenticate checks the secret of a client. It returns nil if the client does not exist or the
+// secret is wrong. For a public client, the secret must be empty.
 func (p *clientStore) authenticate(ctx context.Context, id, secret string) (*Client, error) {
 	c, err := p.findClient(ctx, id)
 	if err != nil {

@@ -15,7 +15,8 @@ import (
 	"restsrv/engine/store/dbtest"
 )
 
-// Clients authenticate in several ways. All wrong credentials get the same response.
+// TestClientAuthentication checks the ways in which a client can authenticate. All wrong
+// credentials get the same response.
 func TestClientAuthentication(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		f.people.change("app@system", func(p *person) { p.password = "p%41+ß:x" })
@@ -80,7 +81,8 @@ func TestClientAuthentication(t *testing.T) {
 	})
 }
 
-// A token request takes only text in a form, and only from the body of a POST.
+// TestMalformedTokenRequests checks that a token request accepts only a form of texts, and only
+// in the body of a POST.
 func TestMalformedTokenRequests(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		right := basicOf("ext@system", "pw of ext@system")
@@ -115,8 +117,9 @@ func TestMalformedTokenRequests(t *testing.T) {
 	})
 }
 
-// Guessing the secret of a configured client neither keeps that client waiting
-// nor has its secret hashed with every request; a wrong one still waits.
+// TestConfiguredClientGoesOn checks a configured client while others guess its secret. The client
+// does not wait, and its right secret is not hashed with every request. A wrong secret still
+// waits.
 func TestConfiguredClientGoesOn(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		ask := func(secret string) answer {
@@ -134,10 +137,10 @@ func TestConfiguredClientGoesOn(t *testing.T) {
 	})
 }
 
-// Unknown codes and refresh tokens count as guesses, and the limit is reported
-// in the form of RFC 6749. Valid ones are accepted all the same: an attacker
-// can send made-up codes to the redirect URI of a client, which would otherwise
-// lock out its other users.
+// TestGuessesAreLimited checks that unknown codes and refresh tokens count as guesses, and that
+// the limit is reported in the form of RFC 6749. Valid codes and tokens are accepted even at the
+// limit: an attacker can send made-up codes to the redirect URI of a client, and this must not
+// lock out the other users of the client.
 func TestGuessesAreLimited(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		f.exchange("ext@system", "grant_type", "authorization_code", "code", strings.Repeat("a", 40))
@@ -180,7 +183,7 @@ func TestClientOfAccounts(t *testing.T) {
 	if len(faults) > 0 || strings.Join(c.RedirectURIs, " ") != oauth.DefaultRedirect || strings.Join(c.Grants, " ") != "authorization_code refresh_token" || !c.Defaulted() {
 		t.Errorf("%+v, %v", c, faults)
 	}
-	for _, none := range []string{`[]`, `["javascript:alert(1)"]`} { // said, even if wrongly: the default is no place for its codes
+	for _, none := range []string{`[]`, `["javascript:alert(1)"]`} { // the list is given, although without a valid URI, so DefaultRedirect must not get codes
 		if c, _ = of("ext@system", `{"oauth":{"redirectUris":`+none+`}}`); len(c.RedirectURIs) > 0 || c.Defaulted() {
 			t.Errorf("redirectUris %s: %+v", none, c)
 		}
@@ -224,7 +227,7 @@ func TestParseOptions(t *testing.T) {
 	}
 }
 
-// slowHasher is busy for a while and hashes only after a signal.
+// slowHasher waits for a signal before it hashes.
 type slowHasher struct {
 	plainHasher
 	may  chan struct{}
@@ -239,8 +242,8 @@ func (h *slowHasher) Hash(ctx context.Context, plain string) (string, error) {
 	return h.plainHasher.Hash(ctx, plain)
 }
 
-// Hashing takes time: the server starts meanwhile, and a request with a secret
-// waits until it can be compared.
+// TestConfiguredSecretsAreHashedAside checks that the server starts while the secrets are hashed,
+// and that a request with a secret waits for the hash.
 func TestConfiguredSecretsAreHashedAside(t *testing.T) {
 	f := newFixture(t, dbtest.New(t))
 	h := &slowHasher{may: make(chan struct{})}

@@ -47,9 +47,9 @@ func (p *proven) put(id, secret string) {
 	p.by[id] = sum
 }
 
-// authenticateConfigured checks the secret of a configured client. A secret that was right before is accepted from
-// the cache (see proven), without a delay and without hashing it. Any other secret counts as a guess: it may have to
-// wait, and too many wrong ones are refused.
+// authenticateConfigured checks the secret of a configured client. A secret that was right before
+// is accepted from the cache (see proven), without a delay and without a hash. Any other secret
+// counts as a guess: the request may have to wait, and is refused after too many wrong secrets.
 func (p *clientStore) authenticateConfigured(ctx context.Context, c *Client, secret string) (*Client, error) {
 	from, guesses := engine.CallerFrom(ctx), p.cfg.Guesses
 	if p.proven.has(c.ID, secret) {
@@ -92,9 +92,8 @@ func (p *clientStore) authenticateConfigured(ctx context.Context, c *Client, sec
 // busy.
 const hashAgain = 100 * time.Millisecond
 
-// secrets holds the hashes of configured secrets, by client; it is complete
-// when ready is closed. If a secret cannot be hashed, its client cannot
-// authenticate.
+// secrets holds the hashes of configured secrets, by client id. The map is complete when ready is
+// closed. A client authenticates only if its secret could be hashed.
 type secrets struct {
 	ready  chan struct{}
 	hashes map[string]string

@@ -31,8 +31,8 @@ func TestConsentPage(t *testing.T) {
 	})
 }
 
-// No page may be framed, cached or opened by another site, and the headers
-// Host and X-Forwarded-* are not used.
+// TestPagesAreProtected checks that no page can be framed, cached or opened by another site, and
+// that the headers Host and X-Forwarded-* have no effect.
 func TestPagesAreProtected(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		forged := map[string]string{"X-Forwarded-Host": "evil.example", "X-Forwarded-Proto": "gopher", "Forwarded": "host=evil.example", "Test-Account": "ann@local", "Accept": "text/html"}
@@ -79,8 +79,8 @@ func TestDeny(t *testing.T) {
 	})
 }
 
-// If a client has Remember, an account that agreed is not asked again, as long
-// as the client asks for no more.
+// TestConsentIsRemembered checks a client with Remember: an account that gave its consent is
+// asked again only if the client requests a larger scope.
 func TestConsentIsRemembered(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		asks := func(account, client, scope string) bool {

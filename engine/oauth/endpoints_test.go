@@ -12,7 +12,7 @@ import (
 	"restsrv/engine/store/dbtest"
 )
 
-// TestMetadataMethods checks how the metadata of the server may be asked for.
+// TestMetadataMethods checks with which methods the metadata of the server can be requested.
 func TestMetadataMethods(t *testing.T) {
 	f := newFixture(t, dbtest.New(t))
 	const path = "/.well-known/oauth-authorization-server"
@@ -40,7 +40,7 @@ func TestScopeBounds(t *testing.T) {
 	}
 }
 
-// TestIntrospectedScope checks that the scope of a token is shown if it has one.
+// TestIntrospectedScope checks that introspection shows the scope of a token that has one.
 func TestIntrospectedScope(t *testing.T) {
 	f := newFixture(t, dbtest.New(t))
 	for _, scope := range []string{"", "crud"} {
@@ -57,8 +57,8 @@ func TestIntrospectedScope(t *testing.T) {
 	}
 }
 
-// TestRedirectOfAClientWithoutAny checks that a client with an empty list of
-// redirect URIs gets no code, for every URI in the request.
+// TestRedirectOfAClientWithoutAny checks that a client with an empty list of redirect URIs never
+// gets a code, whatever URI the request contains.
 func TestRedirectOfAClientWithoutAny(t *testing.T) {
 	f := newFixture(t, dbtest.New(t))
 	f.people.change("app@system", func(p *person) { p.account.Properties = fields(t, `{"oauth":{"redirectUris":[]}}`) })
@@ -89,7 +89,7 @@ func TestClientNames(t *testing.T) {
 	}
 }
 
-// refusing are accounts with passwords that cannot be checked for some reason.
+// refusing is a set of accounts in which every password check fails with err.
 type refusing struct {
 	*people
 	err error
@@ -99,8 +99,8 @@ func (r refusing) Authenticate(context.Context, engine.AuthMode, engine.Credenti
 	return nil, r.err
 }
 
-// TestSecretsThatCannotBeChecked checks which failures of a check are a wrong
-// client, and which are reported as they are.
+// TestSecretsThatCannotBeChecked checks which errors of the password check are reported as a
+// wrong secret, and which are reported unchanged.
 func TestSecretsThatCannotBeChecked(t *testing.T) {
 	f := newFixture(t, dbtest.New(t))
 	for code, want := range map[engine.Code]int{engine.Unauthenticated: 401, engine.Forbidden: 401, engine.Invalid: 401, engine.TooMany: 429, engine.Unavailable: 503, engine.Timeout: 503} {
@@ -111,7 +111,7 @@ func TestSecretsThatCannotBeChecked(t *testing.T) {
 	}
 }
 
-// with makes a provider on the same data with another configuration.
+// with returns a provider on the same data with a changed configuration.
 func (f *fixture) with(change func(*oauth.Config)) *oauth.Provider {
 	f.t.Helper()
 	c := oauth.Config{Data: f.data, Classes: f.classes, Accounts: f.people, Hasher: plainHasher{}, Sessions: browser{f.people}, Options: f.options,
@@ -124,13 +124,13 @@ func (f *fixture) with(change func(*oauth.Config)) *oauth.Provider {
 	return p
 }
 
-// TestWithoutGuesses checks configured clients of a server that counts no guesses,
-// and of one that does.
+// TestWithoutGuesses checks configured clients of a server without a limit for guesses, and of a
+// server with a limit.
 func TestWithoutGuesses(t *testing.T) {
 	f := newFixture(t, dbtest.New(t))
 	waits := &waiting{}
 	for name, p := range map[string]*oauth.Provider{"no guesses": f.with(func(*oauth.Config) {}), "guesses": f.with(func(c *oauth.Config) { c.Guesses = waits })} {
-		for range 2 { // the second time the secret is remembered
+		for range 2 { // the second time, the secret is cached
 			if a := exchangeAt(p, "conf", "grant_type", "client_credentials"); a.status != 200 {
 				t.Errorf("%s: got %d %s, want 200", name, a.status, a.body)
 			}
@@ -152,7 +152,7 @@ func TestWithoutGuesses(t *testing.T) {
 	}
 }
 
-// waiting counts guesses and makes them wait.
+// waiting is an engine.Guesses that counts attempts and delays them.
 type waiting struct {
 	wait              time.Duration
 	succeeded, failed int
@@ -169,7 +169,7 @@ type broken struct {
 	engine.Repository
 	list, deleteAll error
 	lists           int
-	before          func() // a read
+	before          func() // called before each list
 }
 
 func (b *broken) List(ctx context.Context, q *engine.Query, visit func(*engine.Item) error) error {
@@ -204,9 +204,9 @@ func TestEndClientFails(t *testing.T) {
 	wantHolds(t, "a token of the client, in another process", f.another(), access, false)
 }
 
-// TestTokensAreCheckedCheaply checks how often a remembered access token is looked
-// up, that requests which wait for one look share it, and that a failure of the
-// database does not end the token.
+// TestTokensAreCheckedCheaply checks how often the stored grant of a cached access token is read.
+// Requests that wait for the same read share its result, and a failure of the database does not
+// revoke the token.
 func TestTokensAreCheckedCheaply(t *testing.T) {
 	f := newFixture(t, dbtest.New(t))
 	access, _ := f.tokens()
@@ -236,7 +236,7 @@ func TestTokensAreCheckedCheaply(t *testing.T) {
 	data.list = nil
 	use("when the database is back", 0, 1)
 
-	// Three requests meet at a look that is due.
+	// Three concurrent requests find that the cached token must be checked again.
 	f.clock.Advance(time.Second)
 	arrived, open, first := make(chan bool), make(chan bool), true
 	data.before = func() {
@@ -251,7 +251,7 @@ func TestTokensAreCheckedCheaply(t *testing.T) {
 		go func() { _, err := bearer(p, access); done <- err }()
 	}
 	<-arrived
-	time.Sleep(50 * time.Millisecond) // for the others to wait
+	time.Sleep(50 * time.Millisecond) // let the others begin to wait
 	close(open)
 	for range 3 {
 		if err := <-done; err != nil {
@@ -264,8 +264,8 @@ func TestTokensAreCheckedCheaply(t *testing.T) {
 	}
 }
 
-// TestTokenEndsToTheMoment checks that an access token holds until it expires and
-// not at that moment, remembered or not.
+// TestTokenEndsToTheMoment checks that an access token, cached or not, is valid just before the
+// moment at which it expires and not valid at that moment.
 func TestTokenEndsToTheMoment(t *testing.T) {
 	f := newFixture(t, dbtest.New(t))
 	access, _ := f.tokens()

@@ -56,8 +56,8 @@ func (f *flows) exchangeCode(ctx context.Context, c *Client, r *oauth2.TokenGene
 	return g, it.Text("account"), nil
 }
 
-// stillGranted returns the scope of a grant. It fails if the account may not
-// sign in any more or if the client may not have the scope any more.
+// stillGranted returns the scope of a grant. It fails if the account cannot sign in any more, or
+// if the client is no longer allowed to have the scope.
 func (f *flows) stillGranted(ctx context.Context, c *Client, it *engine.Item) (*engine.Scope, error) {
 	a, err := f.grantAccount(ctx, it)
 	if err != nil {
@@ -115,7 +115,7 @@ func (f *flows) exchangeRefresh(ctx context.Context, c *Client, r *oauth2.TokenG
 		switch {
 		case err != nil:
 			return given{}, "", err
-		case now != nil && now.Text("refresh") == it.Text("refresh"): // only its access token was revoked: try again
+		case now != nil && now.Text("refresh") == it.Text("refresh"): // only the access token of the grant was revoked: try again
 			return f.exchangeRefresh(ctx, c, r)
 		}
 		return given{}, "", f.endReused(ctx, it, "refresh token")
@@ -141,10 +141,13 @@ func (f *flows) spentError(ctx context.Context, c *Client, refresh string) error
 	return f.endReused(ctx, it, "refresh token")
 }
 
-// findFamily returns the grant to which a refresh token belonged until it was exchanged, or nil if that grant has
-// ended. known is false if no such token was issued, as far as the server knows. Usually it checks only the first
-// half of the token (see familyDigits). A text with a right first half and a wrong second half therefore counts as an
-// exchanged token. That is intended, because its sender knows a part of a secret.
+// findFamily returns the grant to which a refresh token belonged until it was exchanged, or nil
+// if that grant has ended. known is false if no such token was issued, as far as the server
+// knows.
+//
+// Usually findFamily checks only the first half of the token (see familyDigits). A text with a
+// right first half and a wrong second half therefore counts as an exchanged token. This is
+// intended, because the sender of the text knows a part of a secret.
 func (p *grantStore) findFamily(ctx context.Context, refresh string) (grant *engine.Item, known bool, err error) {
 	grant, err = p.byHash(ctx, "family", hashOf(familyOf(refresh)))
 	if err != nil || grant != nil {
@@ -183,8 +186,8 @@ func (f *flows) issueOwnToken(ctx context.Context, c *Client, asked string) (g g
 	return g, err
 }
 
-// scopeFor returns the scope that a client gets: the requested one, or its
-// maximum if it requested none. It fails if the client may not have the scope.
+// scopeFor returns the scope that a client gets: the requested scope, or the maximum of the
+// client if it requested none. It fails if the client is not allowed to have the requested scope.
 func scopeFor(c *Client, asked string) (*engine.Scope, error) {
 	scope, err := parseScope(asked)
 	if err != nil {

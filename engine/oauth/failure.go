@@ -18,7 +18,7 @@ type failure struct {
 	kind   error // an error of the library
 	text   string
 	status int           // 0 means 400
-	shown  int           // status if the text is shown instead of the consent page; the text must contain no data of the client. 0 means never
+	shown  int           // if not 0, the text is shown with this status instead of the consent page; the text must not contain data of the client
 	retry  time.Duration // for Retry-After; 0 means that it is not sent
 }
 
@@ -61,7 +61,7 @@ func failureOf(err error) *failure {
 	return &failure{kind: errors.ErrServerError, text: "internal server error", status: http.StatusInternalServerError}
 }
 
-// response converts a failure for the library; see newLibrary.
+// response converts a failure to a response of the library (see newLibrary).
 func (f *failure) response() *errors.Response {
 	r := errors.NewResponse(f.kind, f.status)
 	if r.StatusCode == 0 {
@@ -77,8 +77,8 @@ func (f *failure) response() *errors.Response {
 	return r
 }
 
-// errorDescription replaces the characters of a text that an error_description must
-// not have.
+// errorDescription replaces the characters of a text that are not allowed in an
+// error_description.
 func errorDescription(text string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -91,8 +91,8 @@ func errorDescription(text string) string {
 	}, engine.Cut(text, 500))
 }
 
-// logFailure logs a failure with its cause: as an error if the server failed,
-// else for debugging.
+// logFailure logs a failure with its cause, at the level error if the server failed and debug
+// otherwise.
 func (p *Provider) logFailure(r *http.Request, err error) {
 	f := failureOf(err)
 	var e *engine.Error

@@ -28,7 +28,7 @@ func onBoth(t *testing.T, run func(t *testing.T, f *fixture)) {
 	dbtest.Both(t, func(t *testing.T, db dbtest.DB) { run(t, newFixture(t, db)) })
 }
 
-// people are accounts with passwords, which tests change.
+// people implements oauth.Accounts with accounts and passwords that a test can change.
 type people struct {
 	mu  sync.Mutex
 	all map[string]*person
@@ -73,8 +73,8 @@ func (p *people) change(id string, how func(*person)) {
 	how(p.all[id])
 }
 
-// browser is a session for the account in the header Test-Account. Test-Site:
-// evil marks a request that another site made.
+// browser implements oauth.Sessions: the header Test-Account names the signed-in account. The
+// header "Test-Site: evil" marks a request that another site made.
 type browser struct{ people *people }
 
 func (b browser) Require(w http.ResponseWriter, r *http.Request) (*engine.Account, bool) {
@@ -91,7 +91,7 @@ func (b browser) Require(w http.ResponseWriter, r *http.Request) (*engine.Accoun
 	return a, true
 }
 
-// plainHasher is quick.
+// plainHasher is a fast Hasher without security.
 type plainHasher struct{}
 
 func (plainHasher) Hash(_ context.Context, plain string) (string, error) {
@@ -102,7 +102,7 @@ func (plainHasher) Matches(_ context.Context, hash, plain string) (bool, error) 
 	return hash == "hash of "+plain, nil
 }
 
-// record keeps events and counts guesses.
+// record is an auditor that stores events and an engine.Guesses that counts guesses.
 type record struct {
 	mu      sync.Mutex
 	events  []engine.Event
@@ -135,7 +135,7 @@ func (r *record) Failed(_ context.Context, account string, _ engine.Caller) {
 
 func (r *record) Succeeded(context.Context, string, engine.Caller) {}
 
-// count is how many events of a kind there were.
+// count returns the number of events of a kind.
 func (r *record) count(kind engine.EventKind) (n int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -147,9 +147,13 @@ func (r *record) count(kind engine.EventKind) (n int) {
 	return n
 }
 
-// fixture is a provider on a new database. ann@local is a person; ext@system is
-// a client without registered settings, app@system one with all settings,
-// tool@system a public one; conf is a client of the configuration.
+// fixture is a provider on a new database, with these accounts and clients:
+//
+//   - ann@local is a person.
+//   - ext@system is a client without registered settings.
+//   - app@system is a client with all settings.
+//   - tool@system is a public client.
+//   - conf is a client of the configuration.
 type fixture struct {
 	*oauth.Provider
 	t       *testing.T
@@ -187,7 +191,7 @@ func newFixture(t *testing.T, db dbtest.DB) *fixture {
 	return f
 }
 
-// another makes a second provider on the same data, as another process has.
+// another returns a second provider on the same data, as another process would use.
 func (f *fixture) another() *oauth.Provider {
 	f.t.Helper()
 	p, err := oauth.New(f.t.Context(), oauth.Config{
@@ -210,7 +214,7 @@ func fields(t *testing.T, text string) engine.Fields {
 	return v
 }
 
-// answer is the answer of an endpoint.
+// answer is the response of an endpoint.
 type answer struct {
 	status int
 	header http.Header
@@ -249,7 +253,7 @@ func answered(p *oauth.Provider, r *http.Request) answer {
 	return a
 }
 
-// query makes parameters of names and values.
+// query returns a query string with the given names and values.
 func query(pairs ...string) string {
 	v := url.Values{}
 	for i := 0; i < len(pairs); i += 2 {
@@ -258,12 +262,12 @@ func query(pairs ...string) string {
 	return v.Encode()
 }
 
-// ask is a request for a code by a person.
+// ask sends a request for a code on behalf of a person.
 func (f *fixture) ask(method, account string, pairs ...string) answer {
 	return call(f.Provider, method, "/oauth2/grant?"+query(pairs...), "", map[string]string{"Test-Account": account})
 }
 
-// location are the parameters of a redirect, and where it leads to.
+// location returns the URL of a redirect without its query, and the parameters of the query.
 func (f *fixture) location(a answer) (string, url.Values) {
 	f.t.Helper()
 	u, err := url.Parse(a.header.Get("Location"))
@@ -275,7 +279,7 @@ func (f *fixture) location(a answer) (string, url.Values) {
 	return u.String(), v
 }
 
-// code has ann@local grant a client a code.
+// code returns a code that ann@local grants to a client.
 func (f *fixture) code(client string, pairs ...string) string {
 	f.t.Helper()
 	a := f.ask(http.MethodPost, "ann@local", append([]string{"client_id", client, "response_type", "code", "state", "s"}, pairs...)...)
@@ -286,14 +290,14 @@ func (f *fixture) code(client string, pairs ...string) string {
 	return v.Get("code")
 }
 
-// basicOf is the header of a client.
+// basicOf returns the headers with which a client authenticates.
 func basicOf(id, secret string) map[string]string {
 	r := httptest.NewRequest(http.MethodGet, "/", nil)
 	r.SetBasicAuth(id, secret)
 	return map[string]string{"Authorization": r.Header.Get("Authorization")}
 }
 
-// exchange asks /oauth2/token as a client.
+// exchange sends a request to /oauth2/token as a client.
 func (f *fixture) exchange(client string, pairs ...string) answer {
 	return exchangeAt(f.Provider, client, pairs...)
 }
@@ -311,7 +315,7 @@ func exchangeAt(p *oauth.Provider, client string, pairs ...string) answer {
 	return call(p, http.MethodPost, "/oauth2/token", query(pairs...), headers)
 }
 
-// tokens gets ext@system the tokens of ann@local.
+// tokens returns new tokens of ann@local for ext@system.
 func (f *fixture) tokens() (access, refresh string) {
 	f.t.Helper()
 	a := f.exchange("ext@system", "grant_type", "authorization_code", "code", f.code("ext@system"))
@@ -321,12 +325,12 @@ func (f *fixture) tokens() (access, refresh string) {
 	return a.text("access_token"), a.text("refresh_token")
 }
 
-// bearer is the account that an access token stands for.
+// bearer returns the account of an access token.
 func bearer(p *oauth.Provider, token string) (*engine.Account, error) {
 	return p.Authenticate(context.Background(), engine.AuthOAuth, engine.Credentials{Token: token})
 }
 
-// wantHolds checks whether an access token holds.
+// wantHolds checks whether an access token is valid.
 func wantHolds(t *testing.T, what string, p *oauth.Provider, token string, holds bool) {
 	t.Helper()
 	_, err := bearer(p, token)
@@ -338,7 +342,7 @@ func wantHolds(t *testing.T, what string, p *oauth.Provider, token string, holds
 	}
 }
 
-// wantError checks the form of a direct endpoint's error.
+// wantError checks that a response is an error in the form of RFC 6749 section 5.2.
 func wantError(t *testing.T, what string, a answer, status int, kind string) {
 	t.Helper()
 	if a.status != status || a.text("error") != kind || a.text("error_description") == "" || a.header.Get("Cache-Control") != "no-store" ||

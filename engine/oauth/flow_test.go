@@ -45,8 +45,8 @@ func TestPlainFlow(t *testing.T) {
 	})
 }
 
-// Of 100 concurrent uses of a code one succeeds, and its tokens are revoked,
-// because the other uses indicate theft.
+// TestCodeIsUsedOnce checks that only one of 100 concurrent uses of a code succeeds, and that its
+// tokens are revoked, because the other uses indicate theft.
 func TestCodeIsUsedOnce(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		code := f.code("ext@system")
@@ -54,7 +54,8 @@ func TestCodeIsUsedOnce(t *testing.T) {
 	})
 }
 
-// Of 100 concurrent uses of a refresh token one succeeds, and its family is revoked.
+// TestRefreshTokenIsUsedOnce checks that only one of 100 concurrent uses of a refresh token
+// succeeds, and that its grant is revoked.
 func TestRefreshTokenIsUsedOnce(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		_, refresh := f.tokens()
@@ -160,7 +161,7 @@ func TestLifetimes(t *testing.T) {
 	})
 }
 
-// The settings of a client for lifetimes, scopes and queries.
+// TestClientsSettings checks the settings of a client for lifetimes, scopes and queries.
 func TestClientsSettings(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		a := f.ask(http.MethodPost, "ann@local", "client_id", "app", "response_type", "code", "redirect_uri", "https://app.example/cb2?x=1")
@@ -189,7 +190,7 @@ func TestClientsSettings(t *testing.T) {
 		if v.Get("error") != "invalid_scope" || v.Get("state") != "x" || v.Get("code") != "" {
 			t.Errorf("a wider one for a code: %v", v)
 		}
-		// conf has no refresh tokens.
+		// The client conf gets no refresh tokens.
 		a = f.exchange("conf", "grant_type", "authorization_code", "code", f.code("conf"))
 		if a.status != 200 || a.json["refresh_token"] != nil {
 			t.Errorf("%d %s", a.status, a.body)
@@ -220,8 +221,8 @@ func challengeOf(verifier string) string {
 	return base64.RawURLEncoding.EncodeToString(sum[:])
 }
 
-// A code is refused from another client, with another redirect URI, or with less
-// PKCE than its request used.
+// TestCodesMatchTheirRequest checks that a code is refused if another client sends it, if the
+// redirect URI differs, or if the request for the code used PKCE and the exchange does not.
 func TestCodesMatchTheirRequest(t *testing.T) {
 	verifier := strings.Repeat("v-._~", 10)
 	pkce := []string{"code_challenge", challengeOf(verifier), "code_challenge_method", "S256"}
@@ -262,8 +263,8 @@ func TestCodesMatchTheirRequest(t *testing.T) {
 	})
 }
 
-// A code becomes void when its redirect URI is removed from the client. A
-// code without PKCE is void when the client becomes public.
+// TestCodeEndsWhenClientChanges checks that a code becomes void when its redirect URI is removed
+// from the client. A code without PKCE becomes void when the client becomes public.
 func TestCodeEndsWhenClientChanges(t *testing.T) {
 	for name, properties := range map[string]string{
 		"other redirect URI": `{"oauth":{"redirectUris":["https://app.example/new"]}}`,
@@ -278,8 +279,8 @@ func TestCodeEndsWhenClientChanges(t *testing.T) {
 	}
 }
 
-// Invalid requests for a code are refused. Until client and redirect URI are known
-// to belong together, the response is not a redirect.
+// TestInvalidRequestsForCodes checks that invalid requests for a code are refused. The response
+// is a redirect only if the redirect URI is known to belong to the client.
 func TestInvalidRequestsForCodes(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		for name, pairs := range map[string][]string{
@@ -337,7 +338,7 @@ func TestInvalidRequestsForCodes(t *testing.T) {
 				t.Errorf("%s: %s %v", name, to, v)
 			}
 		}
-		for _, scope := range []string{`"`, `cr\ud`, "crud\x01", "crud\techo", "sërvice"} { // also for a client without a limit (RFC 6749 section 3.3)
+		for _, scope := range []string{`"`, `cr\ud`, "crud\x01", "crud\techo", "sërvice"} { // invalid characters, which even a client without a limit must not use (RFC 6749 section 3.3)
 			if _, v := f.location(f.ask(http.MethodPost, "ann@local", "client_id", "ext", "response_type", "code", "scope", scope)); v.Get("error") != "invalid_scope" {
 				t.Errorf("scope %q: %v", scope, v)
 			}
@@ -356,7 +357,7 @@ func TestInvalidRequestsForCodes(t *testing.T) {
 	})
 }
 
-// unknownClient is the answer to a request for the consent page of an unknown
+// unknownClient returns the expected response to a request for the consent page of an unknown
 // client, as in IONDV.
 func unknownClient(method, name string) (status int, text string) {
 	switch {

@@ -16,16 +16,16 @@ import (
 	"restsrv/engine"
 )
 
-// flows implements the library's Manager on our storage. The library formats
-// answers; the work is done here.
+// flows implements the Manager of the library on our storage. The library only formats the
+// answers.
 type flows struct {
 	*core
 	*clientStore
 	*grantStore
 }
 
-// newLibrary returns the library's server. It allows only the features that
-// this package uses.
+// newLibrary returns the server of the library. It enables only the features that this package
+// uses.
 func (p *Provider) newLibrary() *server.Server {
 	s := server.NewServer(&server.Config{
 		TokenType:                   "Bearer",
@@ -158,7 +158,8 @@ func (f *flows) RemoveRefreshToken(ctx context.Context, refresh string) error {
 	return err
 }
 
-// LoadAccessToken describes an access token if it is valid.
+// LoadAccessToken returns the description of an access token, or an error if the token is not
+// valid.
 func (f *flows) LoadAccessToken(ctx context.Context, access string) (oauth2.TokenInfo, error) {
 	it, err := f.byHash(ctx, "access", hashOf(access))
 	if err != nil {
@@ -174,7 +175,8 @@ func (f *flows) LoadAccessToken(ctx context.Context, access string) (oauth2.Toke
 	return f.infoIfValid(ctx, it, ti)
 }
 
-// LoadRefreshToken describes a refresh token if it is valid.
+// LoadRefreshToken returns the description of a refresh token, or an error if the token is not
+// valid.
 func (f *flows) LoadRefreshToken(ctx context.Context, refresh string) (oauth2.TokenInfo, error) {
 	it, err := f.byHash(ctx, "refresh", hashOf(refresh))
 	if err != nil {
@@ -198,8 +200,9 @@ func infoOf(it *engine.Item, scope string) *models.Token {
 	return ti
 }
 
-// infoIfValid returns ti, the description of a token, if the token is valid: the account of the grant may still sign
-// in, and the client may still have the scope. Otherwise it returns an error.
+// infoIfValid returns ti, the description of a token, if the token is valid: the account of the
+// grant can still sign in, and the client is still allowed to have the scope. Otherwise it
+// returns an error.
 func (f *flows) infoIfValid(ctx context.Context, it *engine.Item, ti *models.Token) (oauth2.TokenInfo, error) {
 	a, err := f.grantAccount(ctx, it)
 	if err != nil {
@@ -226,9 +229,9 @@ func (g given) tokenInfo(now time.Time) oauth2.TokenInfo {
 	return ti
 }
 
-// verifierMatches reports whether a PKCE verifier matches a challenge (RFC 7636 section
-// 4.6). If there is no challenge, there must be no verifier: otherwise an
-// attacker may have removed the challenge.
+// verifierMatches reports whether a PKCE verifier matches a challenge (RFC 7636 section 4.6). A
+// verifier without a challenge does not match, because an attacker may have removed the
+// challenge.
 func verifierMatches(challenge, verifier string) bool {
 	if challenge == "" || verifier == "" {
 		return challenge == verifier

@@ -41,8 +41,8 @@ func (p *core) find(ctx context.Context, c *engine.Class, id string) (*engine.It
 	return it, err
 }
 
-// changeGrant changes a grant if it is unchanged since it was read. done is false if
-// another request has changed or deleted it.
+// changeGrant writes a grant if the stored grant is unchanged since it was read. done is false if
+// another request has changed or deleted the grant.
 func (p *grantStore) changeGrant(ctx context.Context, it *engine.Item, sets ...engine.Field) (done bool, err error) {
 	match := &engine.Match{Revisions: []uint64{it.Revision}}
 	_, err = p.cfg.Data.Update(engine.AsServer(ctx), it.Class, it.ID, engine.ValuesOf(it.Class, sets...), engine.WriteOptions{Match: match})
@@ -63,9 +63,8 @@ func (p *grantStore) endGrant(ctx context.Context, grant string) (ended bool, er
 	return err == nil, err
 }
 
-// endReused revokes a grant when its code or refresh token is used a second time,
-// because one of the two senders has stolen it. It returns the error for the
-// client.
+// endReused revokes a grant when its code or refresh token is used a second time: one of the two
+// senders must have stolen the code or token. It returns the error for the client.
 func (p *grantStore) endReused(ctx context.Context, grant *engine.Item, what string) error {
 	ended, err := p.endGrant(ctx, grant.ID)
 	if err != nil {
@@ -84,9 +83,9 @@ type given struct {
 	lifetime        time.Duration
 }
 
-// issueTokens creates an access token. It also creates a refresh token if family is not ""; the token belongs to that
-// family. The second result has the values to store in the grant. granted is the scope of the grant, and scope the
-// scope of the access token, which may be smaller.
+// issueTokens creates an access token, and a refresh token of the given family if family is not
+// "". It also returns the values to store in the grant. granted is the scope of the grant. scope
+// is the scope of the access token, which can be smaller.
 func (p *grantStore) issueTokens(c *Client, granted, scope *engine.Scope, family string) (given, engine.Fields) {
 	now := p.cfg.Now()
 	g := given{scope: scope, lifetime: firstPositive(c.AccessLifetime, p.cfg.Options.AccessLifetime)}
@@ -110,10 +109,10 @@ func (p *grantStore) issueTokens(c *Client, granted, scope *engine.Scope, family
 	return g, append(sets, engine.Named("expires", instantOrNil(last)))
 }
 
-// nextFamily returns the family of the next refresh token of a grant. refresh is the
-// token that is exchanged. If the grant is of an older version, it has no family yet:
-// then nextFamily stores refresh as an exchanged token and returns a new family. The row
-// of the exchanged token may exist already, if an exchange was interrupted.
+// nextFamily returns the family of the next refresh token of a grant. refresh is the token that
+// is exchanged. A grant of an older version has no family yet. In this case nextFamily stores
+// refresh as an exchanged token and returns a new family. The row of the exchanged token may
+// exist already if an earlier exchange was interrupted.
 func (p *grantStore) nextFamily(ctx context.Context, grant *engine.Item, refresh string) (family string, err error) {
 	if grant.Text("family") != "" {
 		return familyOf(refresh), nil
@@ -130,8 +129,8 @@ func (p *grantStore) nextFamily(ctx context.Context, grant *engine.Item, refresh
 	return newFamily(), err
 }
 
-// grantAccount returns the account of a grant. It returns nil if the account may not sign in, or if its password was
-// changed or the account was disabled after the grant was made.
+// grantAccount returns the account of a grant. It returns nil if the account cannot sign in, or
+// if its password was changed or the account was disabled after the grant was made.
 func (p *grantStore) grantAccount(ctx context.Context, grant *engine.Item) (*engine.Account, error) {
 	a, basis, err := p.currentAccount(ctx, grant.Text("account"))
 	if err != nil || basis != grant.Text("basis") {
@@ -155,7 +154,7 @@ func EndAccount(ctx context.Context, data engine.Repository, classes []*engine.C
 	return deleteAll(ctx, data, classes, "account", account)
 }
 
-// deleteAll deletes the grants and consents with that value of a property.
+// deleteAll deletes the grants and consents in which the property has the value.
 func deleteAll(ctx context.Context, data engine.Repository, classes []*engine.Class, property, value string) error {
 	for _, c := range classes {
 		if c.FullName != grantClass && c.FullName != consentClass {

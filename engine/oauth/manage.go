@@ -10,10 +10,9 @@ import (
 	"restsrv/engine"
 )
 
-// revoke handles POST /oauth2/revoke (RFC 7009). It revokes an access token
-// alone, and with a refresh token its whole grant. This also works with a
-// refresh token that was exchanged already, because a client that lost the
-// answer has no other token. It is no error if the token is unknown.
+// revoke handles POST /oauth2/revoke (RFC 7009). An access token is revoked alone. A refresh
+// token revokes its whole grant, even if the token was exchanged already: a client that lost the
+// answer to the exchange has no other token. An unknown token is no error.
 func (p *Provider) revoke(r *http.Request, c *Client, f form) (map[string]any, error) {
 	secret := f["token"]
 	if secret == "" {

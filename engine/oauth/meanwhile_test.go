@@ -10,9 +10,8 @@ import (
 	"restsrv/engine/store/dbtest"
 )
 
-// interrupted is a repository in which something happens right before the first
-// update, which may also fail. Later reads by id and deletions fail with the given
-// errors.
+// interrupted is a repository that calls meanwhile right before the first update. If meanwhile
+// returns an error, the update fails. Later reads by id and deletions fail with the given errors.
 type interrupted struct {
 	engine.Repository
 	meanwhile   func() error
@@ -128,8 +127,8 @@ func TestGrantChangesDuringRevocation(t *testing.T) {
 	wantHolds(t, "an access token that could not be revoked", f.another(), access, true)
 }
 
-// TestFailuresLeaveGrants checks that a failure of the database is reported as such,
-// and does not count as the reuse of a code or a refresh token.
+// TestFailuresLeaveGrants checks that an error of the database is reported as such, and is not
+// mistaken for the reuse of a code or a refresh token.
 func TestFailuresLeaveGrants(t *testing.T) {
 	f := newFixture(t, dbtest.New(t))
 	fail := func() error { return busy }
@@ -164,7 +163,8 @@ func TestFailuresLeaveGrants(t *testing.T) {
 	wantBusy("a revocation of the grant", revoke(p, token))
 	wantHolds(t, "the access token of a grant that could not be revoked", f.another(), access, true)
 
-	// A grant of an older version with an interrupted exchange, after the token was stored as exchanged.
+	// The grant is of an older version. Its exchange was interrupted after the token was stored
+	// as exchanged.
 	if _, err := f.data.UpdateAll(t.Context(), &engine.Query{Class: f.classes[0], Count: -1}, engine.ValuesOf(f.classes[0], engine.Named("family", nil))); err != nil {
 		t.Fatal(err)
 	}

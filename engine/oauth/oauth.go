@@ -17,11 +17,10 @@ import (
 
 // Accounts gives access to the accounts of users and clients.
 type Accounts interface {
-	// Authenticate checks the password of an account; mode is AuthPwd.
+	// Authenticate checks the password of an account; mode is engine.AuthPwd.
 	Authenticate(ctx context.Context, mode engine.AuthMode, c engine.Credentials) (*engine.Account, error)
-	// Current returns an account that may sign in, and a text that changes with
-	// its password. It fails with Unauthenticated if the account is gone or
-	// disabled.
+	// Current returns the account, and a text that changes with its password. It fails with
+	// Unauthenticated if the account does not exist or is disabled.
 	Current(ctx context.Context, id string) (a *engine.Account, basis string, err error)
 }
 
@@ -33,10 +32,9 @@ type Hasher interface {
 
 // Sessions gives access to the signed-in users of browsers.
 type Sessions interface {
-	// Require returns the account that is signed in. If there is none, or if
-	// another site made the browser send the request, it answers the request and
-	// reports false; after the sign-in the browser returns to the URL of the
-	// request.
+	// Require returns the account that is signed in. It returns false if no account is signed in,
+	// or if another site made the browser send the request. It has then answered the request.
+	// After the sign-in, the browser returns to the URL of the request.
 	Require(w http.ResponseWriter, r *http.Request) (*engine.Account, bool)
 }
 
@@ -60,9 +58,9 @@ type Config struct {
 	Now     func() time.Time
 }
 
-// Provider is the OAuth2 provider of one database. It is an engine.Authenticator
-// for mode oauth and safe for concurrent use, also together with other processes
-// on the same database: their changes take effect within a second.
+// Provider is the OAuth2 provider of one database. It is an engine.Authenticator for the mode
+// oauth. It is safe for concurrent use. Several processes can use the same database: a change by
+// one process takes effect in the others within a second.
 type Provider struct {
 	*core
 	*clientStore
@@ -99,9 +97,8 @@ var (
 	_ oauth2.Manager       = (*flows)(nil)
 )
 
-// New returns a Provider. It hashes the secrets of configured clients in the
-// background, because that takes time; a request with such a secret waits for
-// it.
+// New returns a Provider. It hashes the secrets of configured clients in the background, because
+// hashing takes time. A request with such a secret waits until the secret is hashed.
 func New(ctx context.Context, cfg Config) (*Provider, error) {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
@@ -190,9 +187,11 @@ func waitFor(ctx context.Context, wait time.Duration) error {
 	}
 }
 
-// countGuess returns the error for a code or a token that this client did not get. It counts the failure, and returns
-// TooMany if there are too many of them. The count does not delay valid codes. It would not make them safer, since a
-// secret of 160 bits cannot be guessed, and any website can make the server of a client send wrong codes.
+// countGuess counts a failed attempt and returns the error for a code or a token that was not
+// issued to this client: TooMany if there were too many failures, else invalid_grant.
+//
+// The count does not delay valid codes. A delay would not make them safer, since a secret of 160
+// bits cannot be guessed. And any website can make the server of a client send wrong codes.
 func (p *core) countGuess(ctx context.Context, text string) error {
 	if p.cfg.Guesses == nil {
 		return invalidGrant(text)

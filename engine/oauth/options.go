@@ -56,9 +56,8 @@ func optionNames() []string {
 	return []string{"accessTokenLifetime", "refreshTokenLifetime", "authorizationCodeLifetime", "maxGrants", "clients", "auth", "dataSource", "settings", "accounts"}
 }
 
-// clientNames returns the fields of a client in the properties of an account, under
-// "oauth". configuredNames returns them with the fields that only a configured client
-// has.
+// clientNames returns the fields of a client in the properties of an account, under "oauth". The
+// function configuredNames returns these fields and those that only a configured client has.
 func clientNames() []string {
 	return []string{"name", "redirectUris", "grants", "scopes", "public", "remember", "accessTokenLifetime", "refreshTokenLifetime"}
 }
@@ -78,8 +77,8 @@ func newObject(file, path string, fields engine.Fields, faults *engine.Faults) j
 	return jsonfile.Object{File: file, Path: path, Fields: fields, Faults: faults}
 }
 
-// ParseOptions reads fields, the options of the plug-in. file and path are their position,
-// for the faults.
+// ParseOptions reads the options of the plug-in from fields. The faults contain file and path,
+// the position of the options.
 func ParseOptions(file, path string, fields engine.Fields) (Options, engine.Faults) {
 	var faults engine.Faults
 	o := newObject(file, path, fields, &faults)

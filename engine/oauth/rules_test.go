@@ -18,8 +18,8 @@ import (
 	"restsrv/engine"
 )
 
-// TestFailuresInWords checks status, error code, Retry-After and log level of each
-// kind of failure.
+// TestFailuresInWords checks the status, error code, Retry-After and log level of each kind of
+// failure.
 func TestFailuresInWords(t *testing.T) {
 	later := func(code engine.Code, reason string, after time.Duration) error {
 		e := engine.Errorf(code, reason, "text of the error")
@@ -33,7 +33,7 @@ func TestFailuresInWords(t *testing.T) {
 		status int
 		text   string
 		retry  string // Retry-After
-		logged bool   // as an error of the server
+		logged bool   // whether it is logged as an error of the server
 	}{
 		{"one of OAuth2", invalidGrant("the code is wrong"), oautherrors.ErrInvalidGrant, 400, "the code is wrong", "", false},
 		{"a wrong client", invalidClient(), oautherrors.ErrInvalidClient, 401, "the client is unknown or its secret is wrong", "", false},
@@ -83,8 +83,7 @@ func TestDescriptions(t *testing.T) {
 	}
 }
 
-// TestLoopbackPorts checks which ports a redirect URI of the client's own machine
-// may have.
+// TestLoopbackPorts checks which ports are accepted in a redirect URI with a loopback address.
 func TestLoopbackPorts(t *testing.T) {
 	for asked, want := range map[string]bool{
 		"http://127.0.0.1:1/cb": true, "http://127.0.0.1:12345/cb": true, "http://127.0.0.1:123456/cb": false, "http://127.0.0.1:/cb": false,
@@ -136,8 +135,8 @@ func TestVerifiers(t *testing.T) {
 	}
 }
 
-// TestOptionBounds checks the usual and the longest times, and the names and
-// secrets that configured clients may have.
+// TestOptionBounds checks the default and the maximum lifetimes, and the names and secrets that a
+// configured client can have.
 func TestOptionBounds(t *testing.T) {
 	if got, want := (Options{}).withDefaults(), (Options{AccessLifetime: time.Hour, RefreshLifetime: 336 * time.Hour, CodeLifetime: 5 * time.Minute, GrantsPerAccount: 1000, GrantsOfAll: 200_000}); fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("the usual times are %+v, want %+v", got, want)
@@ -182,15 +181,15 @@ func TestOptionBounds(t *testing.T) {
 	}
 }
 
-// unavailable are accounts with a database that is not available.
+// unavailable implements Accounts with a database that is not available.
 type unavailable struct{ Accounts }
 
 func (unavailable) Current(context.Context, string) (*engine.Account, string, error) {
 	return nil, "", engine.Errorf(engine.Unavailable, "database", "away")
 }
 
-// TestClientsForTheLibrary checks that GetClient returns a configured client, and
-// errors for a missing client and for one that cannot be read.
+// TestClientsForTheLibrary checks that GetClient returns a configured client, and an error for a
+// client that does not exist or cannot be read.
 func TestClientsForTheLibrary(t *testing.T) {
 	c := &core{cfg: Config{Accounts: unavailable{}}}
 	f := &flows{core: c, clientStore: &clientStore{core: c, clients: map[string]*Client{"conf": {ID: "conf", Account: "ann@local"}}}}

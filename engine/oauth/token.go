@@ -18,7 +18,7 @@ import (
 // maxForm is the maximum length of a request body, in bytes.
 const maxForm = 64 << 10
 
-// form holds parameters, each of which was given once.
+// form holds parameters. Each parameter was given once.
 type form map[string]string
 
 // readForm reads a form from the body of a request.
@@ -46,9 +46,9 @@ func parseForm(text string) (url.Values, error) {
 	return v, nil
 }
 
-// mergeOnce merges parameters, and fails if one is given twice (RFC 6749 sections
-// 3.1 and 3.2). Empty parameters are ignored, except deny, which a button may
-// send without a value.
+// mergeOnce merges parameters, and fails if a parameter is given twice (RFC 6749 sections 3.1 and
+// 3.2). Parameters without a value are ignored, except deny, which a button sends without a
+// value.
 func mergeOnce(all ...url.Values) (form, error) {
 	f, seen := form{}, map[string]bool{}
 	for _, values := range all {
@@ -180,10 +180,11 @@ func offeredCredentials(r *http.Request, f form) ([]attempt, error) {
 	return attempts, nil
 }
 
-// parseBasic parses the payload of Basic authentication: base64 of id:secret, or id:secret in plain text, as services
-// accept it. RFC 6749 requires clients to form-encode both parts first, but many clients do not. If the id contains
-// an @, it shows which clients do: a plain @ was not encoded, and %40 was. If there is no @, and the secret could be
-// encoded or not, both interpretations are returned.
+// parseBasic parses the payload of Basic authentication: base64 of id:secret, or id:secret in
+// plain text, which services accept too. RFC 6749 requires clients to form-encode both parts
+// first, but many clients do not. An @ in the id shows whether the client does: a plain @ means
+// that it does not, and %40 means that it does. If there is no @ and the secret could be encoded
+// or not, both interpretations are returned.
 func parseBasic(payload string) []attempt {
 	if !strings.Contains(payload, ":") {
 		b, err := base64.StdEncoding.DecodeString(payload)

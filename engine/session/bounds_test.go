@@ -9,8 +9,8 @@ import (
 	"restsrv/engine"
 )
 
-// TestLocalPathBounds checks the first and the last of the characters that a
-// return path must not contain, plain and encoded, and their neighbours.
+// TestLocalPathBounds checks the first and the last characters of the ranges that are forbidden
+// in a return path, and their neighbours, plain and encoded.
 func TestLocalPathBounds(t *testing.T) {
 	for target, ok := range map[string]bool{
 		"/a!": true, "/a~": true, "/a ": false, "/a\x1f": false, "/a\x7f": false, "/aé": false,
@@ -28,7 +28,7 @@ func TestLocalPathBounds(t *testing.T) {
 	}
 }
 
-// TestSpan checks the words for how long a client should wait.
+// TestSpan checks how a waiting time is written in words.
 func TestSpan(t *testing.T) {
 	for seconds, want := range map[int64]string{1: "a second", 2: "2 seconds", 119: "119 seconds", 120: "2 minutes", 121: "3 minutes", 180: "3 minutes", 181: "4 minutes"} {
 		if got := formatSeconds(seconds); got != want {
@@ -37,8 +37,8 @@ func TestSpan(t *testing.T) {
 	}
 }
 
-// TestShortIdleIsWrittenOften checks that the use of a session with a short
-// idle time is stored after a tenth of that time.
+// TestShortIdleIsWrittenOften checks that the use of a session with a short idle time is recorded
+// after a tenth of the idle time.
 func TestShortIdleIsWrittenOften(t *testing.T) {
 	for _, x := range []struct{ idle, want time.Duration }{
 		{10 * time.Second, time.Second}, {10 * time.Minute, time.Minute}, {20 * time.Minute, time.Minute}, {5 * time.Minute, 30 * time.Second},
@@ -65,8 +65,8 @@ func TestShortIdleIsWrittenOften(t *testing.T) {
 	}
 }
 
-// TestSessionThatEndsMeanwhile checks that it is no error if another request
-// ends a session between two statements, and that other errors are reported.
+// TestSessionThatEndsMeanwhile checks a session that another request ends between two statements:
+// this is no error, but other errors are reported.
 func TestSessionThatEndsMeanwhile(t *testing.T) {
 	now := clockAt(time.Now())
 	data := &remembered{}
@@ -97,7 +97,7 @@ func TestSessionThatEndsMeanwhile(t *testing.T) {
 	}
 }
 
-// clock is a time that a test sets while other goroutines read it.
+// clock is a clock that a test can set while other goroutines read it.
 type clock struct{ ns atomic.Int64 }
 
 func clockAt(t time.Time) *clock {

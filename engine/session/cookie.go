@@ -25,8 +25,8 @@ func (s *Sessions) cookieNameFor(r *http.Request) string {
 	return cookieName
 }
 
-// readToken returns the token in the cookie of a request, or "" if there is
-// none.
+// readToken returns the token in the session cookie of a request, or "" if there is no such
+// cookie.
 func (s *Sessions) readToken(r *http.Request) string {
 	c, err := r.Cookie(s.cookieNameFor(r))
 	if err != nil || len(c.Value) > 64 { // longer than all tokens of this server

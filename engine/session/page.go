@@ -27,8 +27,8 @@ type content struct {
 	Return  string // local path to open after signing in
 }
 
-// messages contains the texts of error messages. The server redirects the browser to the page with
-// one of the keys in the query.
+// messages contains the texts of error messages. To show a message, the server redirects the
+// browser to the page with the key of the message in the query.
 var messages = map[string]string{
 	"wrong":   "The user name or the password is wrong.",
 	"missing": "Enter a user name and a password.",

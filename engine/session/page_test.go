@@ -13,8 +13,8 @@ import (
 	"restsrv/engine/session"
 )
 
-// TestPages checks the pages for sign-in and sign-out for a browser with a
-// session, without one, and with one that has ended.
+// TestPages checks the pages for sign-in and sign-out in three browsers: with a session, without
+// a session, and with a session that has ended.
 func TestPages(t *testing.T) {
 	f := open(t)
 	cookie := f.signIn()
@@ -49,8 +49,7 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// TestSignInRedirects checks the redirects after a sign-in and after a failed
-// one.
+// TestSignInRedirects checks the redirects after successful and failed sign-ins.
 func TestSignInRedirects(t *testing.T) {
 	f := open(t)
 	for _, x := range []struct{ username, password, back, want string }{
@@ -68,7 +67,7 @@ func TestSignInRedirects(t *testing.T) {
 	}
 }
 
-// TestSignInBodyBounds checks the longest body and JSON that is not an object.
+// TestSignInBodyBounds checks the longest accepted body, and JSON that is not an object.
 func TestSignInBodyBounds(t *testing.T) {
 	f := open(t)
 	const form = "username=anna&password=" + password + "&x="
@@ -107,8 +106,8 @@ func TestLongestToken(t *testing.T) {
 	f.want("restsrv="+strings.Repeat("A", 65), "no-session", "a token of 65 bytes")
 }
 
-// TestSignInEndsWithItsRequest checks that a sign-in ends with its request
-// while the account keeps changing.
+// TestSignInEndsWithItsRequest checks a sign-in to an account that changes constantly: it stops
+// trying when its request ends.
 func TestSignInEndsWithItsRequest(t *testing.T) {
 	f := open(t, func(c *session.Config) {
 		c.Auth = authFunc(func(engine.Credentials) (*engine.Account, error) {

@@ -25,9 +25,8 @@ import (
 
 // Accounts provides the current state of accounts.
 type Accounts interface {
-	// Current returns an account that may sign in, and a text that changes with
-	// its password. The error is Unauthenticated if the account is deleted or
-	// disabled.
+	// Current returns the account, and a text that changes with its password. The error is
+	// Unauthenticated if the account is deleted or disabled.
 	Current(ctx context.Context, id string) (a *engine.Account, basis string, err error)
 }
 
@@ -137,9 +136,9 @@ func noSession(reason string) *engine.Error {
 	return engine.Errorf(engine.Unauthenticated, reason, "this needs a session: sign in at %s", signInPath)
 }
 
-// Account returns the account of a request's session in its current state. The
-// caller must not change it. The error is Unauthenticated if there is no
-// session or it has ended, and Forbidden if the request may change data and
+// Account returns the account of a request's session in its current state. The caller must not
+// change the account. The error is Unauthenticated if there is no session or if the session has
+// ended. The error is Forbidden if the method of the request can change data and the request
 // comes from another site.
 func (s *Sessions) Account(r *http.Request) (*engine.Account, error) {
 	token := s.readToken(r)
@@ -196,8 +195,9 @@ func (s *Sessions) Require(w http.ResponseWriter, r *http.Request) (*engine.Acco
 	return nil, false
 }
 
-// sameOrigin rejects a request if it may change data and a page of another site has sent it. A
-// request without origin headers does not come from a browser and is accepted.
+// sameOrigin rejects a request if its method can change data and a page of another site has sent
+// it. It accepts a request without origin headers, because such a request does not come from a
+// browser.
 func (s *Sessions) sameOrigin(r *http.Request) error {
 	if s.origin.Check(r) != nil {
 		return engine.Errorf(engine.Forbidden, "cross-origin", "the request comes from another site")

@@ -246,9 +246,8 @@ func TestSweep(t *testing.T) {
 	f.want(cookie, "anna@local", "what has not ended")
 }
 
-// TestTokens checks that a token from the browser is never used for a new
-// session, that signing in changes the token, and that the database does not
-// contain it.
+// TestTokens checks three things: a token from the browser is never used for a new session,
+// signing in changes the token, and the database does not contain the token.
 func TestTokens(t *testing.T) {
 	f := open(t)
 	chosen := "restsrv=" + strings.Repeat("A", 43)
@@ -292,7 +291,7 @@ func TestAccountEnds(t *testing.T) {
 	if room, _ := a.Properties.Get("room"); room != "12" {
 		t.Errorf("the account is not as it is now: %+v", a)
 	}
-	f.later(time.Second) // the date of a password has milliseconds
+	f.later(time.Second) // so that the date of the next password, which is stored in milliseconds, differs
 	if err := f.accounts.SetPassword(ctx, "anna@local", password); err != nil {
 		t.Fatal(err)
 	}
@@ -325,7 +324,7 @@ func TestSignOut(t *testing.T) {
 	if len(f.events) != 1 || f.events[0].Kind != engine.SignedOut || f.events[0].Account != "anna@local" {
 		t.Errorf("got audit events %+v", f.events)
 	}
-	// A second sign-out, and one without a session, has no effect.
+	// Signing out has no effect if the session has already ended or does not exist.
 	for _, c := range []string{cookie, "restsrv=x", ""} {
 		if w := f.ask(post("/auth/logout", "", "Cookie", c)); w.Code != 302 || w.Header().Get("Location") != "/auth?m=out" {
 			t.Errorf("signing out with %q: %d %v", c, w.Code, w.Header())
@@ -336,8 +335,7 @@ func TestSignOut(t *testing.T) {
 	}
 }
 
-// TestSignOutWins checks that a running request does not restore a session that
-// ends meanwhile.
+// TestSignOutWins checks that a concurrent request does not restore a session that ends.
 func TestSignOutWins(t *testing.T) {
 	f := open(t)
 	cookie := f.signIn()
@@ -410,7 +408,7 @@ func TestCrossOrigin(t *testing.T) {
 		"null":                      {"POST", []string{"Origin", "null"}, false},
 		"a search":                  {"SEARCH", []string{"Origin", "http://evil.example"}, false},
 	} {
-		r := with(httptest.NewRequest(c.method, "/x", nil), append(c.header, "Cookie", cookie)...) // to example.com
+		r := with(httptest.NewRequest(c.method, "/x", nil), append(c.header, "Cookie", cookie)...) // the host is example.com
 		_, err := f.sessions.Account(r)
 		if c.ok != (err == nil) || !c.ok && engine.CodeOf(err) != engine.Forbidden {
 			t.Errorf("%s: %v", name, err)
@@ -450,7 +448,7 @@ func TestRequire(t *testing.T) {
 	if _, w = ask(with(httptest.NewRequest("POST", "/x", nil), "Cookie", cookie, "Origin", "http://evil.example")); engine.CodeOf(w.err) != engine.Forbidden {
 		t.Errorf("from another site: %v %v", w.err, w.Header())
 	}
-	// The form of a path must not lead to another site.
+	// A path that looks like an address of another site must not become the return path.
 	r := httptest.NewRequest("GET", "/x", nil)
 	r.URL.Path, r.RequestURI = "//evil.example/", "//evil.example/"
 	if _, w = ask(r); w.Header().Get("Location") != "/auth" {
@@ -458,7 +456,7 @@ func TestRequire(t *testing.T) {
 	}
 }
 
-// authFunc is an Authenticator.
+// authFunc is an engine.Authenticator that calls the function.
 type authFunc func(c engine.Credentials) (*engine.Account, error)
 
 func (f authFunc) Authenticate(_ context.Context, mode engine.AuthMode, c engine.Credentials) (*engine.Account, error) {
@@ -490,9 +488,8 @@ func TestTooMany(t *testing.T) {
 	}
 }
 
-// TestStaleAuthentication checks that a session has the current account, or
-// does not start, although a recently verified password is accepted for a
-// moment.
+// TestStaleAuthentication checks a sign-in with a password that was recently verified and has
+// changed since: the session has the current account or does not start.
 func TestStaleAuthentication(t *testing.T) {
 	f := open(t)
 	calls := 0
@@ -514,8 +511,7 @@ func TestStaleAuthentication(t *testing.T) {
 	}
 }
 
-// TestDatabaseAway checks that an internal error is not reported as an ended
-// session.
+// TestDatabaseAway checks that an error of the database is not reported as an ended session.
 func TestDatabaseAway(t *testing.T) {
 	f := open(t)
 	cookie := f.signIn()
@@ -531,8 +527,8 @@ func TestDatabaseAway(t *testing.T) {
 	f.want(cookie, "anna@local", "afterwards")
 }
 
-// TestHeaders checks that every response under /auth, including errors, has the
-// headers against frames, caches and other sites.
+// TestHeaders checks that every response under /auth, including errors, has the headers that
+// protect against framing, caching and requests from other sites.
 func TestHeaders(t *testing.T) {
 	f := open(t)
 	for name, r := range map[string]*http.Request{
@@ -599,8 +595,8 @@ type broken struct{}
 
 func (broken) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
 
-// TestSessionsPerAccount checks that a session beyond the limit of an account
-// ends its oldest session and no other, and that one beyond the total limit
+// TestSessionsPerAccount checks the maximum number of sessions. A session that exceeds the limit
+// of its account ends the oldest session of this account. A session that exceeds the total limit
 // ends the oldest session of the account with the most sessions.
 func TestSessionsPerAccount(t *testing.T) {
 	dbtest.Both(t, func(t *testing.T, db dbtest.DB) {
@@ -631,8 +627,8 @@ func TestSessionsPerAccount(t *testing.T) {
 			}
 		}
 		list()
-		// ann1 exceeds the limit of ann; ann2 replaces dan6, ann3 eve7 and ann4
-		// ann8.
+		// ann4 exceeds the limit of ann and ends ann1. Then the total limit is exceeded: dan6
+		// ends ann2, eve7 ends ann3 and ann8 ends ann4.
 		if got, want := strings.Join(left, " "), "bob0 cid5 dan6 eve7 ann8"; got != want {
 			t.Errorf("got %s, want %s", got, want)
 		}

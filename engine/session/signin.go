@@ -15,17 +15,15 @@ import (
 	"restsrv/engine/service"
 )
 
-// maxForm is the maximum size of a sign-in body in bytes. A password has at
-// most 1024 bytes and the return path at most maxReturn, and encoding can
-// triple them.
+// maxForm is the maximum size of a sign-in body in bytes. A password has at most 1024 bytes and
+// the return path at most maxReturn. Encoding can triple both lengths.
 const maxForm = 64 << 10
 
 // form contains the values of a sign-in.
 type form struct{ username, kind, password, back string }
 
-// newHandler returns the handler for /auth or /auth/logout. GET shows a page
-// and POST performs the action. If GET signed users out, a link on another site
-// could do so.
+// newHandler returns the handler for /auth or /auth/logout. GET only shows a page, and POST
+// performs the action: if a GET signed users out, a link on another site could sign them out.
 func (s *Sessions) newHandler(post http.HandlerFunc) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		page.Guard(w.Header())
@@ -40,7 +38,7 @@ func (s *Sessions) newHandler(post http.HandlerFunc) http.Handler {
 	})
 }
 
-// otherMethod answers other methods in the same way as services do.
+// otherMethod answers requests with other methods, in the same way as services do.
 func otherMethod(w http.ResponseWriter, r *http.Request) {
 	const allow = "GET, HEAD, OPTIONS, POST"
 	w.Header().Set("Allow", allow)
@@ -133,7 +131,7 @@ func (s *Sessions) checkPassword(r *http.Request, in form) (*engine.Account, str
 	return nil, "", e
 }
 
-// failSignIn answers a failed sign-in. A form is redirected to the page, which
+// failSignIn answers a failed sign-in. After a form, it redirects the browser to the page, which
 // shows the message.
 func (s *Sessions) failSignIn(w http.ResponseWriter, r *http.Request, in form, err error) {
 	var e *engine.Error

@@ -10,7 +10,8 @@ import (
 	"restsrv/engine"
 )
 
-// className is a name that an application cannot use for a class of its own.
+// className is the name of the system class. No class of an application can have this name,
+// because it begins with #.
 const className = "#session"
 
 // Class builds the system class of sessions. Pass it to the store when it is
@@ -81,8 +82,8 @@ func (s store) expiryOf(created, seen time.Time) time.Time {
 	return end
 }
 
-// touch records the use of a session. It updates the row and never creates one,
-// because the session may have ended in the meantime.
+// touch records the use of a session. It updates the row and never creates one, because the
+// session may have ended during the request.
 func (s store) touch(ctx context.Context, it *engine.Item, now time.Time) error {
 	c := s.cfg.Class
 	v := engine.ValuesOf(c, engine.Named("seen", engine.InstantOf(now)), engine.Named("expires", engine.InstantOf(s.expiryOf(it.When("created"), now))))
@@ -93,8 +94,8 @@ func (s store) touch(ctx context.Context, it *engine.Item, now time.Time) error 
 	return err
 }
 
-// CommitCtx implements scs.CtxStore. It is called only for new sessions, because existing sessions
-// never get new data. It ignores the end that scs passes, which is based on another clock.
+// CommitCtx implements scs.CtxStore. It is called only for new sessions, because existing
+// sessions never get new data. It ignores the end time from scs, which is based on another clock.
 func (s store) CommitCtx(ctx context.Context, id string, data []byte, _ time.Time) error {
 	s.sweeper.Begin()
 	var in values

@@ -12,9 +12,9 @@ import (
 // enough for the request to a consent page.
 const maxReturn = 16 << 10
 
-// localPath returns target if browsers can only interpret it as a path on this server, with an
-// optional query. Otherwise it returns "". This concerns addresses of other sites in any notation,
-// and paths that some browsers interpret as another site.
+// localPath returns target if every browser interprets it as a path on this server, with an
+// optional query. Otherwise it returns "": for addresses of other sites in any notation, and for
+// paths that some browsers interpret as another site.
 func localPath(target string) string {
 	target, _, _ = strings.Cut(target, "#")
 	foreign := func(r rune) bool { return r <= ' ' || r >= 0x7f || r == '\\' }
@@ -42,7 +42,7 @@ func localPath(target string) string {
 }
 
 // isDangerous reports whether r is a control character or a backslash. Browsers drop some control
-// characters, and others end a header. Browsers treat a backslash as a slash.
+// characters, other control characters end a header, and browsers treat a backslash as a slash.
 func isDangerous(r rune) bool { return r < ' ' || r >= 0x7f && r <= 0x9f || r == '\\' }
 
 // redirect sends the browser to a local path.
