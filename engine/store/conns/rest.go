@@ -14,7 +14,7 @@ import (
 // place in the lane while they rest; and heavy writes (queue.go). Writes rest longer, because the time of the writer is
 // only about half of the processor time of a write, and with SQLite no other write can run at the same time.
 const (
-	restShare = 3
+	restShare = 4
 	restWrite = 6                      // restShare of heavy writes
 	restEvery = 500 * time.Microsecond // a long read rests each time after it has worked this long
 	restMost  = 2 * time.Second        // maximum length of a rest
