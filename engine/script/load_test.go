@@ -113,7 +113,7 @@ func TestLoadErrors(t *testing.T) {
 		{"duplicate", "module.exports = {'GET /:a': () => 1, 'get /:b/': () => 1}", "route GET /:b/ is registered twice", ""},
 		{"duplicate by case", "module.exports = {'GET /Ab/:x(A)?': () => 1, 'GET /aB/:y(A)?': () => 1}", "route GET /aB/:y(A)? is registered twice (GET /Ab/:x(A)?)", ""},
 		{"express router", class("_route(r) { r.get('/', (req, res) => res.send('')) }"), "router.get is not supported: write this.addHandler", ""},
-		{"unknown module", "\nrequire('fs')", `svc.js:2:8: Error: cannot find module "fs"`, "require('fs')"},
+		{"unknown module", "\nrequire('node:no')", `svc.js:2:8: Error: cannot find module "node:no"`, "require('node:no')"},
 		{"missing file", "require('./nope')", `svc.js:1:8: Error: cannot find module: there is no file "./nope"`, "require('./nope')"},
 		{"escape", "require('../outside')", `"../outside" is outside the application directory`, ""},
 		{"data at load", "\ndataRepo.getList('note@demo')", "svc.js:2:17: Error: dataRepo.getList acts for the account of a request", ""},

@@ -101,15 +101,17 @@ func TestNodeModules(t *testing.T) {
 		inModules+"outer/o.mjs", "import inner from 'inner'; export const x = inner; export default 'o';",
 		inModules+"outer/node_modules/inner/index.js", "module.exports = 'nested'", inModules+"inner/index.js", "module.exports = 'top'",
 		inModules+"path/index.js", "module.exports = 'not this'",
+		inModules+"web/package.json", `{"exports": {".": {"browser": {"import": "./e.mjs", "require": "./c.js"}, "worker": "./w.js"}, "./w": {"workerd": "./w.js"}, "./n": {"browser": "./no.js", "node": "./n.js"}}}`,
+		inModules+"web/c.js", "module.exports = 'browser'", inModules+"web/w.js", "module.exports = 'worker'", inModules+"web/n.js", "module.exports = 'node'",
 		"store/linked/index.js", "module.exports = __filename",
 		"services/svc.ts", `import {x} from 'outer'; import only from '@scope/pkg/only'; import a from '@scope/pkg/deep/a';
 			export default {'GET /': () => [require('main').name, require('plain'), require('plain/sub/x'), require('@scope/pkg'), only, a, require('@scope/pkg/self'), x, require('inner'),
-				typeof require('path').join, require('linked')]}`,
+				typeof require('path').join, require('linked'), require('web'), require('web/w'), require('web/n')]}`,
 	)
 	if err := os.Symlink("../store/linked", filepath.Join(a.dir, "node_modules", "linked")); err != nil {
 		t.Fatal(err)
 	}
-	a.answers("services/svc.ts", `["node_modules/main/lib/index.js","plain","plain sub plain","cinner/","e","a","cinner/","nested","top","function","store/linked/index.js"]`)
+	a.answers("services/svc.ts", `["node_modules/main/lib/index.js","plain","plain sub plain","cinner/","e","a","cinner/","nested","top","function","store/linked/index.js","browser","worker","node"]`)
 }
 
 func TestModuleFaults(t *testing.T) {
@@ -122,7 +124,8 @@ func TestModuleFaults(t *testing.T) {
 			"were tried)"},
 		{"require('pkg')", "", `svc.js:1:8: Error: cannot find module "pkg": it is no built-in module, and the application directory has no such file (.js .json .mjs .cjs .ts .mts .cts and index files were tried); the package is in node_modules, which scripts can use if the setting scripts.nodeModules is true: "globals": {"scripts": {"nodeModules": true}} in deploy.json`},
 		{"require('restsv')", `(the nearest is "restsrv")`, `(the nearest is "restsrv")`},
-		{"require('child_process')", `"child_process": scripts start no processes`, ""},
+		{"require('child_process').exec('ls')", `svc.js:1:30: Error: child_process.exec is not supported: scripts start no processes`, ""},
+		{"require('node:sea-shell')", `cannot find module "node:sea-shell": Node.js has no such module`, ""},
 		{"require('other')", `; a file beside the one that asks is "./other"`, ""},
 		{"require('/etc/passwd')", "it is no path within the application directory", ""},
 		{"require('./none')", `there is no file "./none" (.js .json .mjs .cjs .ts .mts .cts and an index file in a folder of that name were tried)`, ""},

@@ -68,6 +68,24 @@ func (p platformHost) Later(d time.Duration, f func()) (cancel func()) {
 	return func() { t.Stop(id) }
 }
 
+// AsyncStore implements platform.Host.
+func (p platformHost) AsyncStore() goja.Value {
+	v, _ := p.h.Store.(goja.Value)
+	return v
+}
+
+// SetAsyncStore implements platform.Host.
+func (p platformHost) SetAsyncStore(v goja.Value) {
+	if v == nil {
+		p.h.Store = nil // not an interface that holds nil
+		return
+	}
+	p.h.Store = v
+}
+
+// Warn implements platform.Host.
+func (p platformHost) Warn(text string, args ...any) { p.h.Service.Warn(text, args...) }
+
 // Describe implements platform.Host. It returns the message and the stack of an Error.
 func (p platformHost) Describe(err *goja.Object) string {
 	return p.h.DescribeThrown(err, nil).Error()
@@ -85,8 +103,11 @@ func (p platformHost) Provide(text string) {
 // Settings implements platform.Host. It returns the settings of the Runtime.
 func (p platformHost) Settings() *platform.Settings { return &p.h.gen.rt.settings }
 
-// Own implements platform.Host. It returns the exports of the module "restsrv", or the base class Service of IONDV.
+// Own implements platform.Host.
 func (p platformHost) Own(name string) goja.Value {
+	if name == "createRequire" {
+		return p.h.NewFunction(name, p.h.createRequire)
+	}
 	class := p.h.serviceClass()
 	if name == "Service" {
 		p.h.legacyBase = class

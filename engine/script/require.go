@@ -2,6 +2,7 @@ package script
 
 import (
 	"errors"
+	"net/url"
 	"path/filepath"
 	"strings"
 
@@ -100,6 +101,16 @@ func (h *host) extendRequire(f *goja.Object, from *module.Source) {
 		})
 		_ = f.DefineAccessorProperty(name, getter, nil, goja.FLAG_FALSE, goja.FLAG_FALSE)
 	}
+}
+
+// createRequire implements createRequire(path) of the module "module". path is a path or a file URL in the application
+// directory, such as import.meta.url.
+func (h *host) createRequire(call goja.FunctionCall) goja.Value {
+	name := call.Argument(0).String()
+	if u, err := url.Parse(name); err == nil && u.Scheme == "file" {
+		name = u.Path
+	}
+	return h.requireFunction(h.Service.Files.At(name))
 }
 
 // loadFault returns the error that require throws if the file from cannot load a module. If another file has a fault,

@@ -60,6 +60,7 @@ func New(c Config) (*Runtime, error) {
 		dog: vm.NewWatchdog(vm.NewHeap(watermark, c.Held)), intake: exchange.NewIntake(watermark), registry: newRegistry(),
 		settings: c.Platform,
 	}
+	r.settings.Root = root
 	if r.settings.Text <= 0 {
 		r.settings.Text = r.limits.Text
 	}
@@ -97,6 +98,7 @@ func (r *Runtime) With(c Config) (*Runtime, error) {
 	}
 	n.app = &module.Application{Dir: dir, Root: root, Cache: r.app.Cache, NodeModules: c.NodeModules, Namespace: c.Namespace}
 	n.settings = c.Platform
+	n.settings.Root = root
 	if n.settings.Text <= 0 {
 		n.settings.Text = n.limits.Text
 	}

@@ -159,7 +159,7 @@ func (e *edition) openAccounts(_ context.Context, before *edition) (err error) {
 }
 
 func (e *edition) openScripts(context.Context, *edition) (err error) {
-	e.runtime, err = e.Server.scripts.With(scriptConfig(e.config, e.options.Watch, e.log))
+	e.runtime, err = e.Server.scripts.With(scriptConfig(e.config, e.databaseURL(e.config), e.options.Watch, e.log))
 	return err
 }
 

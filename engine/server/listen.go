@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -76,19 +78,33 @@ func (s *Server) listenAddr(c *deploy.Config) string {
 	return cmp.Or(s.options.Addr, c.Addr)
 }
 
-// scriptConfig returns the settings in deploy.json that apply to all scripts. dev is set with
-// -watch and in a sandbox.
-func scriptConfig(c *deploy.Config, dev bool, log *slog.Logger) script.Config {
+// scriptConfig returns the settings in deploy.json that apply to all scripts. database is the URL of the
+// database; dev is set with -watch and in a sandbox.
+func scriptConfig(c *deploy.Config, database string, dev bool, log *slog.Logger) script.Config {
 	return script.Config{
 		Dir: c.Dir, MaxCPU: maxCPU(c), Heap: c.HeapBytes, Dev: dev, Log: log, NodeModules: c.Scripts.NodeModules, Namespace: c.Namespace,
 		Platform: platform.Settings{
-			Env: c.Scripts.Env,
+			Env:    c.Scripts.Env,
+			Hidden: hiddenFromScripts(c, database),
 			Fetch: platform.Fetch{
 				Hosts: c.Scripts.FetchHosts, Private: c.Scripts.FetchPrivate,
 				Timeout: c.Scripts.FetchTimeout, MaxBytes: c.Scripts.FetchBytes,
 			},
 		},
 	}
+}
+
+// hiddenFromScripts returns the paths of the files that the server keeps: the database, the files beside it, and the
+// contents of file attributes. Scripts reach this data only as the account of a request. Each path also stands for the
+// paths that begin with it. database is the URL of the database in use.
+func hiddenFromScripts(c *deploy.Config, database string) []string {
+	hidden := []string{c.Abs("files"), c.Abs("admin-password")}
+	for _, url := range []string{database, c.DB} {
+		if path, ok := strings.CutPrefix(url, "sqlite:"); ok {
+			hidden = append(hidden, c.Abs(path), filepath.Join(filepath.Dir(c.Abs(path)), "admin-password"))
+		}
+	}
+	return hidden
 }
 
 // ScriptLimits converts the limits of one script.

@@ -109,7 +109,7 @@ func (b *Sandbox) Fill(ctx context.Context, data bool) (done appdata.Filled, err
 // error; Scripts returns the reason.
 func (b *Sandbox) Load(ctx context.Context) (err error) {
 	s := b.server
-	if s.scripts, err = script.New(scriptConfig(s.started, true, s.log)); err != nil {
+	if s.scripts, err = script.New(scriptConfig(s.started, s.databaseURL(s.started), true, s.log)); err != nil {
 		return err
 	}
 	e, err := s.newEdition(ctx, &loadedApp{App: b.app}, nil)

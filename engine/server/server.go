@@ -261,7 +261,7 @@ func (s *Server) open(ctx context.Context) (_ *appdata.App, err error) {
 	}
 	s.answers = newBytes("bytes of answers", c.AnswerBytes)
 	s.bodies = newBytes("bytes of bodies", c.BodyBytes)
-	running := scriptConfig(c, s.options.Watch, s.log)
+	running := scriptConfig(c, s.databaseURL(c), s.options.Watch, s.log)
 	running.Held = s.held
 	if s.scripts, err = script.New(running); err != nil {
 		return nil, err

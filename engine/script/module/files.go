@@ -3,6 +3,7 @@ package module
 import (
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -214,6 +215,16 @@ func (f *Files) ByName(name string) *Source {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.byFile[name]
+}
+
+// At returns the file at a path in the application directory, for a call of FindModule from there. If no such file was
+// read, the result has only a name.
+func (f *Files) At(name string) *Source {
+	file := strings.TrimPrefix(path.Clean("/"+name), "/")
+	if s := f.ByName(file); s != nil {
+		return s
+	}
+	return &Source{File: file, Path: filepath.Join(f.app.Root, filepath.FromSlash(file)), AsksRequire: true}
 }
 
 // Each calls visit for every file that was read.

@@ -12,15 +12,6 @@ import (
 // ourModule is the name of the built-in module with the functions of restsrv.
 const ourModule = "restsrv"
 
-// nodeNames are the built-in modules of Node.js. An installed package of the same name does not replace them.
-const nodeNames = " assert async_hooks buffer child_process cluster console constants crypto dgram diagnostics_channel dns domain events fs http http2 https " +
-	"inspector module net os path perf_hooks process punycode querystring readline repl stream string_decoder sys timers tls trace_events tty url util v8 vm wasi worker_threads zlib "
-
-func isNode(name string) bool {
-	first, _, _ := strings.Cut(name, "/")
-	return strings.HasPrefix(name, "node:") || strings.Contains(nodeNames, " "+first+" ")
-}
-
 // isReserved reports whether a name always stands for a built-in module, even if a package of that name is installed.
 // That is the case for modules of Node.js, of restsrv, and of IONDV: the packages of IONDV cannot run here.
 func isReserved(name string) bool {
@@ -28,7 +19,7 @@ func isReserved(name string) bool {
 		return false
 	}
 	first, _, more := strings.Cut(name, "/")
-	return name == ourModule || isNode(name) || first == "@iondv" || more && (first == "core" || first == "modules" || first == "lib")
+	return name == ourModule || platform.IsNodeModule(name) || first == "@iondv" || more && (first == "core" || first == "modules" || first == "lib")
 }
 
 func isRelative(name string) bool {
@@ -91,8 +82,8 @@ const NotFound = "cannot find module "
 // unknownMessage returns the error message for a module that was not found. It lists the places that were tried and
 // suggests similar names.
 func (f *Files) unknownMessage(name string, from *Source) string {
-	if isNode(name) {
-		return NotFound + strconv.Quote(name) + ": it is a module of Node.js that scripts here do not have"
+	if strings.HasPrefix(name, "node:") {
+		return NotFound + strconv.Quote(name) + ": Node.js has no such module"
 	}
 	text := NotFound + strconv.Quote(name) + ": it is no built-in module"
 	if near := engine.Nearest(name, platform.ModuleNames()); near != "" {

@@ -4,17 +4,13 @@ import (
 	"bytes"
 	"errors"
 	"regexp"
-	"strconv"
-
-	"restsrv/engine/script/platform"
 )
 
 // required matches a call of require with a string literal, such as require("x"). It does not match in lines that
 // begin as comments.
 var required = regexp.MustCompile("(?m)^(?:[^/*\n]|/[^/*\n])*?\\brequire\\(\\s*(?:\"([^\"\n]+)\"|'([^'\n]+)'|`([^`$\n]+)`)\\s*\\)")
 
-// FindMissing returns an error for each call of require in the file s whose module does not exist or is not
-// supported.
+// FindMissing returns an error for each call of require in the file s whose module does not exist.
 func (f *Files) FindMissing(s *Source) (all []*LoadError) {
 	for _, at := range required.FindAllSubmatchIndex(s.Text, -1) {
 		start, end := at[2], at[3]
@@ -22,15 +18,9 @@ func (f *Files) FindMissing(s *Source) (all []*LoadError) {
 			start, end = at[i], at[i+1]
 		}
 		name, why := string(s.Text[start:end]), ""
-		_, builtin, err := f.FindModule(name, s)
 		var e *LoadError
-		switch {
-		case errors.As(err, &e):
+		if _, _, err := f.FindModule(name, s); errors.As(err, &e) {
 			why = e.Message
-		case err == nil && builtin != "":
-			if refusal := platform.Refusal(builtin); refusal != "" {
-				why = NotFound + strconv.Quote(name) + ": " + refusal
-			}
 		}
 		if why != "" {
 			line := bytes.Count(s.Text[:start], []byte("\n")) + 1

@@ -13,12 +13,15 @@ const (
 	manifest    = "package.json"
 )
 
-// conditions are the conditions in the exports of a package.json that restsrv accepts, in two rounds. Many packages
-// have one file for require and another one for import. The first round ignores files for import, because files for
-// require need no transformation.
+// conditions are the conditions in the exports of a package.json that restsrv accepts, in rounds. Many packages have one
+// file for require and another one for import. The first round ignores files for import, because files for require need
+// no transformation. The last rounds find the files of packages that are not made for Node.js, but for browsers or for
+// other servers of the web platform.
 var conditions = []map[string]bool{
 	{"require": true, "node": true, "default": true, "module-sync": true},
 	{"import": true, "node": true, "default": true, "module-sync": true},
+	{"require": true, "worker": true, "workerd": true, "browser": true, "default": true, "module-sync": true},
+	{"import": true, "worker": true, "workerd": true, "browser": true, "default": true, "module-sync": true},
 }
 
 // splitPackage splits the name of a module into the name of the package and the path within the package. For example,

@@ -30,6 +30,8 @@ type module struct {
 	build  builder // creates the exports, if there is no file
 	own    string  // name for Host.Own, if the host provides the exports
 
+	refused refusals // members that throw an error; see nodeModules
+
 	of, member string // the exports are those of the module of, or their member with the name member
 }
 
@@ -37,7 +39,7 @@ type module struct {
 // and no name is in two lists. Modules with names that begin with # are for files of this package only; scripts
 // cannot require them.
 func moduleLists() []map[string]module {
-	return []map[string]module{ourModules(), webModules(), intlModules(), nodeModules(), refusedModules(), packageModules(), ancestorModules()}
+	return []map[string]module{ourModules(), webModules(), intlModules(), nodeModules(), nodeParts(), packageModules(), ancestorModules()}
 }
 
 var moduleTable = everyModule()
@@ -108,8 +110,7 @@ func canonicalName(name string) (string, bool) {
 	return "", false
 }
 
-// HasModule reports whether the name stands for a built-in module. That includes modules of Node.js that restsrv does
-// not support: to require one throws an error with the reason.
+// HasModule reports whether the name stands for a built-in module. That includes all modules of Node.js.
 func HasModule(name string) bool {
 	name, ok := canonicalName(name)
 	return ok && name[0] != '#'
@@ -142,7 +143,8 @@ func (p *Platform) Module(name string) goja.Value {
 			delete(p.modules, name) // a module that has thrown an error runs again at the next call
 		}
 	}()
-	switch m := moduleTable[name]; {
+	m := moduleTable[name]
+	switch {
 	case m.own != "":
 		_ = record.Set("exports", p.host.Own(m.own))
 	case m.build != nil:
@@ -153,8 +155,13 @@ func (p *Platform) Module(name string) goja.Value {
 			exports = exports.(*goja.Object).Get(m.member)
 		}
 		_ = record.Set("exports", exports)
-	default:
+	case m.file != "":
 		p.runModule(m, record)
+	default:
+		_ = record.Set("exports", p.js.NewObject())
+	}
+	if exports, ok := record.Get("exports").(*goja.Object); ok && m.refused != nil {
+		p.addRefused(name, m.refused, exports)
 	}
 	done = true
 	return record.Get("exports")

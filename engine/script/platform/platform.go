@@ -40,10 +40,13 @@ type Host interface {
 	// Provide installs the built-ins and guards for the names in a source text. The platform calls it before it runs
 	// a built-in module, with the text of the module.
 	Provide(text string)
+	// Warn logs a warning once per version of the service.
+	Warn(text string, args ...any)
 	// Settings returns the settings of the Runtime.
 	Settings() *Settings
-	// Own returns the exports of a module that the host implements: "restsrv", or "Service", the base class of
-	// services in IONDV.
+	// Own returns a value that the host implements: the exports of "restsrv", or "Service", the base class of services
+	// in IONDV, or "createRequire", a function that returns the function require for a path in the application
+	// directory.
 	Own(name string) goja.Value
 }
 
@@ -56,6 +59,11 @@ type Turns interface {
 	// Later calls f in a turn after the time d, in the present asynchronous context. The returned function cancels
 	// the call.
 	Later(d time.Duration, f func()) (cancel func())
+	// AsyncStore returns the value that SetAsyncStore set in the present asynchronous context, or nil.
+	AsyncStore() goja.Value
+	// SetAsyncStore sets a value for the rest of the present asynchronous context: for the code that follows, and for
+	// promise callbacks and timers that it registers.
+	SetAsyncStore(v goja.Value)
 	// Compute runs work like Promise and charges its time to the CPU time of the request. The function expired returns
 	// an error if the time of the request is over; work should call it every few milliseconds and then return. The
 	// works of a request run one after another. The parameter size is the memory that work holds in bytes; Compute
@@ -74,6 +82,9 @@ type Settings struct {
 	Env   []string                         // names of the environment variables that process.env contains
 	Look  func(name string) (string, bool) // returns the value of an environment variable; default os.LookupEnv
 	Text  int                              // bytes that a single built-in call may allocate; default 64 MiB
+
+	Root   string   // application directory that the module fs reads; "" means that fs reads no files
+	Hidden []string // absolute paths below Root that fs does not read: these, and those that begin with one of them
 }
 
 // Fetch limits the requests that scripts send with fetch.

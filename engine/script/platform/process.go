@@ -1,9 +1,12 @@
 package platform
 
 import (
+	"log/slog"
 	"math/big"
 	"os"
 	"runtime"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/dop251/goja"
@@ -40,8 +43,26 @@ func process(p *Platform) goja.Value {
 	refuse("abort", "a service does not end the server; throw an error instead")
 	refuse("kill", "a service does not signal processes")
 	refuse("chdir", "require finds files relative to the script, and nothing else is read")
-	refuse("on", "errors and rejections that nobody handles go to the log")
 	refuse("memoryUsage", "the memory of the server is not that of a service")
+	refuse("cpuUsage", "the time of the server is not that of a service; use performance.now")
+	refuse("binding", "scripts reach no internals of the engine")
+	refuse("dlopen", "scripts load no native code")
+	p.addProcessEvents(o)
+	for fd, name := range []string{"stdin", "stdout", "stderr"} {
+		p.addStandardStream(o, name, fd)
+	}
+	_ = o.Set("emitWarning", p.newFunction("emitWarning", func(call goja.FunctionCall) goja.Value {
+		p.host.Log(slog.LevelWarn, call.Argument(0).String())
+		return goja.Undefined()
+	}))
+	_ = o.Set("umask", p.newFunction("umask", func(goja.FunctionCall) goja.Value { return p.js.ToValue(0o22) }))
+	_ = o.Set("pid", 1)
+	_ = o.Set("ppid", 0)
+	_ = o.Set("argv0", "restsrv")
+	_ = o.Set("execPath", "/restsrv")
+	_ = o.Set("exitCode", goja.Undefined())
+	_ = o.Set("features", p.js.NewObject())
+	_ = o.Set("config", p.js.NewObject())
 	_ = o.Set("env", p.environment())
 	_ = o.Set("argv", p.js.NewArray())
 	_ = o.Set("execArgv", p.js.NewArray())
@@ -60,6 +81,54 @@ func process(p *Platform) goja.Value {
 	_ = o.Set("release", release)
 	p.setTag(o, "process")
 	return o
+}
+
+// processEvents are the methods that process inherits from EventEmitter in Node.js.
+const processEvents = "addListener emit eventNames getMaxListeners listenerCount listeners off on once prependListener prependOnceListener rawListeners " +
+	"removeAllListeners removeListener setMaxListeners"
+
+// addProcessEvents adds the methods of an EventEmitter to process. Packages register listeners when they are loaded, for
+// example to end with the process. The server does not emit events to scripts: it logs unhandled errors itself.
+func (p *Platform) addProcessEvents(o *goja.Object) {
+	var emitter *goja.Object
+	for name := range strings.FieldsSeq(processEvents) {
+		_ = o.DefineDataProperty(name, p.newFunction(name, func(call goja.FunctionCall) goja.Value {
+			if emitter == nil {
+				made, err := p.js.New(p.Module("events"))
+				must(err)
+				emitter = made
+			}
+			f, _ := goja.AssertFunction(emitter.Get(name))
+			v, err := f(emitter, call.Arguments...)
+			must(err)
+			if v == emitter {
+				return o
+			}
+			return v
+		}), goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE)
+	}
+}
+
+// addStandardStream adds process.stdin, stdout or stderr. Text that a script writes goes to the log.
+func (p *Platform) addStandardStream(o *goja.Object, name string, fd int) {
+	get := p.newFunction("get "+name, func(goja.FunctionCall) goja.Value {
+		return p.Module("#stdio").(*goja.Object).Get(strconv.Itoa(fd))
+	})
+	_ = o.DefineAccessorProperty(name, get, nil, goja.FLAG_TRUE, goja.FLAG_TRUE)
+}
+
+// stdioNative returns the Go function of the file modules/stdio.js: print(fd, text), which logs each line.
+func stdioNative(p *Platform) goja.Value {
+	return p.newNatives(natives{"print": func(call goja.FunctionCall) goja.Value {
+		level := slog.LevelInfo
+		if call.Argument(0).ToInteger() == 2 {
+			level = slog.LevelWarn
+		}
+		for line := range strings.Lines(call.Argument(1).String()) {
+			p.host.Log(level, strings.TrimRight(line, "\r\n"))
+		}
+		return goja.Undefined()
+	}})
 }
 
 // nodeVersion is the value of process.version. It contains the version of Node.js that the platform follows, and is

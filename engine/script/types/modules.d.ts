@@ -174,6 +174,107 @@ declare module "timers/promises" { export function setTimeout<T>(ms?: number, va
 declare module "assert/strict" { import m = require("assert"); export = m; }
 declare module "path/posix" { import m = require("path"); export = m; }
 declare module "os" { const os: { readonly EOL: string; readonly [name: string]: any }; export = os; }
+declare module "stream" {
+  import EventEmitter = require("events");
+  class Stream extends EventEmitter {
+    constructor(options?: any);
+    pipe<T>(to: T, options?: { end?: boolean }): T;
+    destroy(error?: Error): this;
+    readonly destroyed: boolean;
+    [name: string]: any;
+  }
+  namespace Stream {
+    class Readable extends Stream {
+      static from(source: Iterable<any> | AsyncIterable<any>, options?: any): Readable;
+      push(chunk: any, encoding?: string): boolean;
+      read(size?: number): any;
+      setEncoding(encoding: string): this;
+      [Symbol.asyncIterator](): AsyncIterableIterator<any>;
+    }
+    class Writable extends Stream {
+      write(chunk: any, encoding?: any, done?: (error?: Error | null) => void): boolean;
+      end(chunk?: any, encoding?: any, done?: () => void): this;
+    }
+    class Duplex extends Readable {
+      write(chunk: any, encoding?: any, done?: (error?: Error | null) => void): boolean;
+      end(chunk?: any, encoding?: any, done?: () => void): this;
+    }
+    class Transform extends Duplex {}
+    class PassThrough extends Transform {}
+    const promises: { pipeline(...streams: any[]): Promise<any>; finished(stream: any, options?: any): Promise<void> };
+    function pipeline(...streams: any[]): any;
+    function finished(stream: any, ...rest: any[]): () => void;
+    function compose(...streams: any[]): Duplex;
+    function addAbortSignal<T>(signal: AbortSignal, stream: T): T;
+  }
+  export = Stream;
+}
+declare module "stream/promises" { export function pipeline(...streams: any[]): Promise<any>; export function finished(stream: any, options?: any): Promise<void>; }
+declare module "stream/consumers" {
+  export function text(stream: any): Promise<string>; export function json(stream: any): Promise<any>; export function buffer(stream: any): Promise<Buffer>;
+  export function arrayBuffer(stream: any): Promise<ArrayBuffer>; export function blob(stream: any): Promise<Blob>;
+}
+declare module "async_hooks" {
+  export class AsyncLocalStorage<T> {
+    static bind<F extends Function>(f: F): F;
+    static snapshot(): (f: (...values: any[]) => any, ...values: any[]) => any;
+    run<R>(store: T, f: (...values: any[]) => R, ...values: any[]): R;
+    exit<R>(f: (...values: any[]) => R, ...values: any[]): R;
+    getStore(): T | undefined;
+    enterWith(store: T): void;
+    disable(): void;
+  }
+  export class AsyncResource {
+    constructor(type: string, options?: any);
+    static bind<F extends Function>(f: F, type?: string): F;
+    bind<F extends Function>(f: F): F;
+    runInAsyncScope<R>(f: (...values: any[]) => R, self?: any, ...values: any[]): R;
+    emitDestroy(): this; asyncId(): number; triggerAsyncId(): number;
+  }
+  export function executionAsyncId(): number;
+  export function triggerAsyncId(): number;
+  /** Not supported: throws an error. Use AsyncLocalStorage. */
+  export function createHook(...values: any[]): never;
+}
+declare module "fs" {
+  interface Stats { readonly size: number; readonly mtime: Date; readonly mtimeMs: number; isFile(): boolean; isDirectory(): boolean; readonly [name: string]: any }
+  type Path = string | Uint8Array | URL;
+  /** Files of the application directory, which is the folder /. Functions that change files throw an error: use fileStorage. */
+  const fs: {
+    existsSync(path: Path): boolean;
+    readFileSync(path: Path | number, options: string | { encoding: string }): string;
+    readFileSync(path: Path | number, options?: { encoding?: null } | null): Buffer;
+    readdirSync(path: Path, options: { withFileTypes: true; recursive?: boolean }): { name: string; parentPath: string; isFile(): boolean; isDirectory(): boolean }[];
+    readdirSync(path: Path, options?: any): string[];
+    statSync(path: Path, options?: any): Stats;
+    realpathSync(path: Path): string;
+    createReadStream(path: Path, options?: any): import("stream").Readable;
+    readonly promises: typeof import("fs/promises");
+    readonly [name: string]: any;
+  };
+  export = fs;
+}
+declare module "fs/promises" {
+  const promises: {
+    readFile(path: string | Uint8Array | URL, options: string | { encoding: string }): Promise<string>;
+    readFile(path: string | Uint8Array | URL, options?: { encoding?: null } | null): Promise<Buffer>;
+    readdir(path: string | Uint8Array | URL, options?: any): Promise<any[]>;
+    stat(path: string | Uint8Array | URL, options?: any): Promise<any>;
+    readonly [name: string]: any;
+  };
+  export = promises;
+}
+declare module "http" {
+  /** A client over fetch, under the same rules. createServer throws an error: a service exports its routes. */
+  const http: {
+    request(...values: any[]): import("stream").Writable; get(...values: any[]): import("stream").Writable;
+    readonly METHODS: string[]; readonly STATUS_CODES: { readonly [status: number]: string | undefined; readonly [status: string]: string | undefined };
+    readonly [name: string]: any;
+  };
+  export = http;
+}
+declare module "https" { import m = require("http"); export = m; }
+declare module "punycode" { export function toASCII(domain: string): string; export function toUnicode(domain: string): string; export function encode(text: string): string; export function decode(text: string): string; }
 declare module "process" { const p: typeof process; export = p; }
 declare module "string_decoder" { export class StringDecoder { constructor(encoding?: string); write(bytes: Uint8Array): string; end(bytes?: Uint8Array): string } }
 declare module "util/types" { const types: { readonly [name: string]: (value: unknown) => boolean }; export = types; }
@@ -220,3 +321,73 @@ declare module "zlib" {
   export = zlib;
 }
 declare module "node:zlib" { import m = require("zlib"); export = m; }
+
+// The other modules of Node.js. The members that scripts cannot use throw an error with the alternative.
+declare module "child_process";
+declare module "cluster";
+declare module "console";
+declare module "constants";
+declare module "dgram";
+declare module "diagnostics_channel";
+declare module "dns";
+declare module "dns/promises";
+declare module "domain";
+declare module "http2";
+declare module "inspector";
+declare module "inspector/promises";
+declare module "module";
+declare module "net";
+declare module "path/win32";
+declare module "perf_hooks";
+declare module "readline";
+declare module "readline/promises";
+declare module "repl";
+declare module "sys";
+declare module "tls";
+declare module "trace_events";
+declare module "tty";
+declare module "v8";
+declare module "vm";
+declare module "wasi";
+declare module "worker_threads";
+declare module "node:child_process";
+declare module "node:cluster";
+declare module "node:console";
+declare module "node:constants";
+declare module "node:dgram";
+declare module "node:diagnostics_channel";
+declare module "node:dns";
+declare module "node:dns/promises";
+declare module "node:domain";
+declare module "node:http2";
+declare module "node:inspector";
+declare module "node:inspector/promises";
+declare module "node:module";
+declare module "node:net";
+declare module "node:path/win32";
+declare module "node:perf_hooks";
+declare module "node:readline";
+declare module "node:readline/promises";
+declare module "node:repl";
+declare module "node:sys";
+declare module "node:tls";
+declare module "node:trace_events";
+declare module "node:tty";
+declare module "node:v8";
+declare module "node:vm";
+declare module "node:wasi";
+declare module "node:worker_threads";
+declare module "node:test";
+declare module "node:sqlite";
+declare module "node:async_hooks" { export * from "async_hooks"; }
+declare module "node:fs" { import m = require("fs"); export = m; }
+declare module "node:fs/promises" { import m = require("fs/promises"); export = m; }
+declare module "node:http" { import m = require("http"); export = m; }
+declare module "node:https" { import m = require("https"); export = m; }
+declare module "node:punycode" { export * from "punycode"; }
+declare module "node:stream" { import m = require("stream"); export = m; }
+declare module "node:stream/promises" { export * from "stream/promises"; }
+declare module "node:stream/consumers" { export * from "stream/consumers"; }
+declare module "node:util/types" { import m = require("util/types"); export = m; }
+declare module "node:path/posix" { import m = require("path/posix"); export = m; }
+declare module "node:process" { import m = require("process"); export = m; }

@@ -118,11 +118,12 @@ type Timer struct {
 	args   []goja.Value
 	Call   *Call
 	tx     *Scope
+	store  any // set by Start
 	Delay  time.Duration
 	repeat bool
 }
 
-// Start starts a timer and returns its id. It returns 0 if the VM has too many timers.
+// Start starts a timer and returns its id. It returns 0 if the VM has too many timers. It must be called inside a turn.
 func (t *timers) Start(m *Timer) int64 {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -133,7 +134,7 @@ func (t *timers) Start(m *Timer) int64 {
 		t.live = map[int64]liveTimer{}
 	}
 	t.last++
-	m.id = t.last
+	m.id, m.store = t.last, t.vm.Store
 	if m.Delay == 0 {
 		t.live[m.id] = liveTimer{nil, m.Call}
 		go t.vm.Do(Task{m.Call, func() error { return t.fire(m) }}, true)
@@ -190,7 +191,7 @@ func (t *timers) fire(m *Timer) error {
 	}
 	t.mu.Unlock()
 	v := t.vm
-	v.Scope = m.tx
+	v.Scope, v.Store = m.tx, m.store
 	began := time.Now()
 	_, err := m.F(goja.Undefined(), m.args...)
 	if left {

@@ -51,6 +51,7 @@ type VM struct {
 	// The following fields may be used only inside a turn.
 	Call     *Call                   // call of the current asynchronous context
 	Scope    *Scope                  // current transaction of the asynchronous context; nil if there is none
+	Store    any                     // values of AsyncLocalStorage in the asynchronous context; nil if there are none
 	left     *Call                   // last call in this turn; promises that are rejected without a context belong to it
 	Routes   []Route                 // the functions that the module registered
 	Rejected map[*goja.Promise]*Call // promises rejected in this turn without a handler so far, by call
@@ -130,12 +131,26 @@ func (v *VM) EnsurePlatform() *platform.Platform {
 // NewBytes returns a Buffer that uses b as its memory.
 func (v *VM) NewBytes(b []byte) goja.Value { return v.EnsurePlatform().Buffer(b) }
 
-// contextTracker implements goja.AsyncContextTracker. While a promise callback runs, it sets v.Call and v.Scope to
-// the values that they had when the callback was registered.
+// contextTracker implements goja.AsyncContextTracker. While a promise callback runs, it sets v.Call, v.Scope and v.Store
+// to the values that they had when the callback was registered.
 type contextTracker VM
 
-// Grab returns the current context. goja calls it when a promise callback is registered.
+// storedContext is an asynchronous context in which a script uses AsyncLocalStorage.
+type storedContext struct {
+	context any // as grabContext returns it
+	store   any
+}
+
+// Grab returns the current context. goja calls it when a promise callback is registered. Contexts without a store are
+// not wrapped, because most scripts have no others.
 func (t *contextTracker) Grab() any {
+	if t.Store != nil {
+		return &storedContext{t.grabContext(), t.Store}
+	}
+	return t.grabContext()
+}
+
+func (t *contextTracker) grabContext() any {
 	if t.Call != nil {
 		if s := t.suspensions.add(t.Call, t.Scope); s != nil {
 			return s
@@ -149,6 +164,10 @@ func (t *contextTracker) Grab() any {
 
 // Resumed sets the current context to o, a value that Grab returned. goja calls it before a promise callback runs.
 func (t *contextTracker) Resumed(o any) {
+	t.Store = nil
+	if s, ok := o.(*storedContext); ok {
+		t.Store, o = s.store, s.context
+	}
 	switch o := o.(type) {
 	case *suspended:
 		t.Call, t.Scope = o.call, o.scope
@@ -163,7 +182,7 @@ func (t *contextTracker) Resumed(o any) {
 }
 
 // Exited ends the current context after a promise callback. The rest of the turn has no context.
-func (t *contextTracker) Exited() { t.left, t.Call, t.Scope = t.Call, nil, nil }
+func (t *contextTracker) Exited() { t.left, t.Call, t.Scope, t.Store = t.Call, nil, nil, nil }
 
 // trackRejection is called by goja when a promise without a handler is rejected, and when a rejected promise gets a
 // handler later.
@@ -235,7 +254,7 @@ func (v *VM) markIdle() {
 
 // runTurn runs one task under the watchdog and handles an abnormal end.
 func (v *VM) runTurn(t Task) {
-	v.Call, v.Scope, v.left = t.Call, nil, nil
+	v.Call, v.Scope, v.Store, v.left = t.Call, nil, nil, nil
 	v.Clock.begin(v.limit)
 	v.Service.Dog.turnStarted()
 	err := v.runStep(t)
@@ -244,7 +263,7 @@ func (v *VM) runTurn(t Task) {
 	if culprit == nil {
 		culprit = t.Call
 	}
-	v.Call, v.Scope = nil, nil
+	v.Call, v.Scope, v.Store = nil, nil, nil
 	if err != nil || stopped != nil {
 		v.handleAbort(err, stopped, culprit)
 	}

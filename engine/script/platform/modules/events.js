@@ -11,13 +11,16 @@ function listener(f) {
 }
 
 // EventEmitter is a function, not a class, because old code calls it without new.
-function EventEmitter() {
-  EventEmitter.init.call(this);
+function EventEmitter(options) {
+  EventEmitter.init.call(this, options);
 }
 
 const errorMonitor = Symbol('events.errorMonitor');
 
-EventEmitter.init = function () {
+const captureRejectionSymbol = Symbol.for('nodejs.rejection');
+
+EventEmitter.init = function (options) {
+  if (options?.captureRejections || EventEmitter.captureRejections) this._captures = true;
   if (this._events === undefined || this._events === Object.getPrototypeOf(this)._events) this._events = Object.create(null);
   this._maxListeners = this._maxListeners || undefined;
 };
@@ -26,6 +29,8 @@ EventEmitter.prototype._maxListeners = undefined;
 EventEmitter.defaultMaxListeners = 10;
 EventEmitter.errorMonitor = errorMonitor;
 EventEmitter.usingDomains = false;
+EventEmitter.captureRejections = false;
+EventEmitter.captureRejectionSymbol = captureRejectionSymbol;
 
 function eventsOf(emitter) {
   if (!emitter._events) emitter._events = Object.create(null);
@@ -65,6 +70,14 @@ function unhandled(args) {
   return wrapped;
 }
 
+// captureRejection passes the rejection of a listener's promise to the emitter.
+function captureRejection(emitter, promise, name, args) {
+  promise.then(undefined, (err) => process.nextTick(() => {
+    if (typeof emitter[captureRejectionSymbol] === 'function') emitter[captureRejectionSymbol](err, name, ...args);
+    else emitter.emit('error', err);
+  }));
+}
+
 const methods = {
   emit(name, ...args) {
     const all = eventsOf(this);
@@ -74,7 +87,10 @@ const methods = {
     }
     const list = all[name];
     if (!list) return false;
-    for (const f of list) f.apply(this, args);
+    for (const f of list) {
+      const result = f.apply(this, args);
+      if (this._captures && result && typeof result.then === 'function') captureRejection(this, result, name, args);
+    }
     return true;
   },
   on(name, f) { return add(this, name, listener(f), false); },
@@ -206,5 +222,27 @@ EventEmitter.setMaxListeners = (n, ...emitters) => {
   if (emitters.length) for (const e of emitters) e.setMaxListeners(n);
   else EventEmitter.defaultMaxListeners = n;
 };
+EventEmitter.getMaxListeners = (emitter) => (typeof emitter.getMaxListeners === 'function' ? emitter.getMaxListeners() : EventEmitter.defaultMaxListeners);
+EventEmitter.addAbortListener = (signal, f) => {
+  if (signal.aborted) queueMicrotask(() => f());
+  else signal.addEventListener('abort', f, { once: true });
+  return { [Symbol.for('Symbol.dispose')]() { signal.removeEventListener('abort', f); } };
+};
+Object.defineProperty(EventEmitter, 'EventEmitterAsyncResource', {
+  get() {
+    const { AsyncResource } = require('async_hooks');
+    class EventEmitterAsyncResource extends EventEmitter {
+      constructor(options = {}) {
+        super(options);
+        this.asyncResource = new AsyncResource(typeof options === 'string' ? options : options.name || new.target.name);
+      }
+      emit(...args) { return this.asyncResource.runInAsyncScope(super.emit, this, ...args); }
+      emitDestroy() { this.asyncResource.emitDestroy(); }
+      get asyncId() { return this.asyncResource.asyncId(); }
+    }
+    Object.defineProperty(EventEmitter, 'EventEmitterAsyncResource', { value: EventEmitterAsyncResource, enumerable: true });
+    return EventEmitterAsyncResource;
+  }, enumerable: true, configurable: true,
+});
 EventEmitter.EventEmitter = EventEmitter;
 module.exports = EventEmitter;

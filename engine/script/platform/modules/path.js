@@ -83,5 +83,5 @@ const path = {
 };
 path.toNamespacedPath = (p) => p;
 path.posix = path;
-Object.defineProperty(path, 'win32', { get() { throw new Error('path.win32 is not there: paths of scripts have slashes'); } });
+Object.defineProperty(path, 'win32', { get: () => require('path/win32'), enumerable: true, configurable: true });
 module.exports = path;

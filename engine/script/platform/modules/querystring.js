@@ -55,4 +55,9 @@ function safe(decode, s) {
   try { return decode(s); } catch { return unescape(s); }
 }
 
-module.exports = { stringify, parse, escape, unescape, encode: stringify, decode: parse };
+// unescapeBuffer returns the bytes of a text, without those that are no valid escapes.
+function unescapeBuffer(s) {
+  return Buffer.from(String(s).replace(/%([0-9a-f]{2})/gi, (_, hex) => String.fromCharCode(parseInt(hex, 16))), 'latin1');
+}
+
+module.exports = { stringify, parse, escape, unescape, unescapeBuffer, encode: stringify, decode: parse };

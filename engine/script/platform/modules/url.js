@@ -154,8 +154,19 @@ function dots(path, absolute) {
   return absolute && text[0] !== '/' ? '/' + text : text;
 }
 
-function noFiles(name) {
-  return () => { throw new Error('url.' + name + ' is not there: scripts reach no files; use fileStorage'); };
+// Paths of files begin with a slash, which stands for the application directory.
+function fileURLToPath(value) {
+  if (typeof value === 'string') value = new URL(value);
+  if (!(value instanceof URL)) throw wrongType('path', 'of type string or an instance of URL', value);
+  if (value.protocol !== 'file:') throw Object.assign(new TypeError('The URL must be of scheme file'), { code: 'ERR_INVALID_URL_SCHEME' });
+  if (value.hostname !== '') throw Object.assign(new TypeError('File URL host must be "localhost" or empty on ' + process.platform), { code: 'ERR_INVALID_FILE_URL_HOST' });
+  if (/%2f/i.test(value.pathname)) throw Object.assign(new TypeError('File URL path must not include encoded / characters'), { code: 'ERR_INVALID_FILE_URL_PATH' });
+  return decodeURIComponent(value.pathname);
+}
+
+function pathToFileURL(path) {
+  const full = require('path').resolve(path) + (/[^/]\/$/.test(path) ? '/' : '');
+  return new URL('file://' + full.replace(/[%\\\n\r\t?#]/g, (c) => '%' + c.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')));
 }
 
 module.exports = {
@@ -169,6 +180,10 @@ module.exports = {
     path: u.pathname + u.search, href: u.href, ...(u.port && { port: Number(u.port) }),
     ...((u.username || u.password) && { auth: decodeURIComponent(u.username) + ':' + decodeURIComponent(u.password) }),
   }),
-  fileURLToPath: noFiles('fileURLToPath'),
-  pathToFileURL: noFiles('pathToFileURL'),
+  fileURLToPath,
+  pathToFileURL,
+  domainToUnicode: (domain) => {
+    const u = URL.canParse('http://' + domain) ? new URL('http://' + domain).hostname : '';
+    return require('punycode').toUnicode(u);
+  },
 };

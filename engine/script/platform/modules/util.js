@@ -18,6 +18,19 @@ function inspect(value, options, ...old) {
   return native.inspect(value, options);
 }
 inspect.custom = inspectCustom;
+inspect.colors = Object.assign(Object.create(null), {
+  reset: [0, 0], bold: [1, 22], dim: [2, 22], italic: [3, 23], underline: [4, 24], blink: [5, 25], inverse: [7, 27], hidden: [8, 28], strikethrough: [9, 29],
+  doubleunderline: [21, 24], black: [30, 39], red: [31, 39], green: [32, 39], yellow: [33, 39], blue: [34, 39], magenta: [35, 39], cyan: [36, 39], white: [37, 39],
+  bgBlack: [40, 49], bgRed: [41, 49], bgGreen: [42, 49], bgYellow: [43, 49], bgBlue: [44, 49], bgMagenta: [45, 49], bgCyan: [46, 49], bgWhite: [47, 49],
+  framed: [51, 54], overlined: [53, 55], gray: [90, 39], redBright: [91, 39], greenBright: [92, 39], yellowBright: [93, 39], blueBright: [94, 39],
+  magentaBright: [95, 39], cyanBright: [96, 39], whiteBright: [97, 39], bgGray: [100, 49], bgRedBright: [101, 49], bgGreenBright: [102, 49],
+  bgYellowBright: [103, 49], bgBlueBright: [104, 49], bgMagentaBright: [105, 49], bgCyanBright: [106, 49], bgWhiteBright: [107, 49],
+  grey: [90, 39], blackBright: [90, 39], bgGrey: [100, 49], bgBlackBright: [100, 49],
+});
+inspect.styles = Object.assign(Object.create(null), {
+  special: 'cyan', number: 'yellow', bigint: 'yellow', boolean: 'yellow', undefined: 'grey', null: 'bold', string: 'green', symbol: 'green', date: 'magenta',
+  regexp: 'red', module: 'underline',
+});
 inspect.defaultOptions = { depth: 2, breakLength: 80, maxArrayLength: 100, maxStringLength: 10000, sorted: false };
 
 const format = (...values) => native.format(undefined, ...values);
@@ -90,6 +103,9 @@ const kinds = {
   isAnyArrayBuffer: 'ArrayBuffer', isArgumentsObject: 'Arguments', isAsyncFunction: 'AsyncFunction',
 };
 const types = {
+  isExternal: () => false, isProxy: () => false, isModuleNamespaceObject: () => false, isSharedArrayBuffer: () => false,
+  isCryptoKey: (v) => v !== null && typeof v === 'object' && tag(v) === 'CryptoKey',
+  isKeyObject: (v) => v !== null && typeof v === 'object' && /KeyObject$/.test(v.constructor && v.constructor.name),
   isNativeError: (v) => v instanceof Error,
   isTypedArray: (v) => ArrayBuffer.isView(v) && !(v instanceof DataView),
   isArrayBufferView: (v) => ArrayBuffer.isView(v),
@@ -102,10 +118,41 @@ for (const [name, kind] of Object.entries(kinds)) {
   types[name] = (v) => v !== null && (typeof v === 'object' || typeof v === 'function') && tag(v) === kind;
 }
 
+// styleText returns a text with the escape codes of terminals for the styles of inspect.colors.
+function styleText(style, text) {
+  let before = '', after = '';
+  for (const name of [].concat(style)) {
+    const codes = inspect.colors[name];
+    if (!codes) throw Object.assign(new TypeError("The argument 'format' must be one of: " + Object.keys(inspect.colors).map((n) => "'" + n + "'").join(', ') + '. Received ' + inspect(name)), { code: 'ERR_INVALID_ARG_VALUE' });
+    before += '\u001b[' + codes[0] + 'm';
+    after = '\u001b[' + codes[1] + 'm' + after;
+  }
+  return before + text + after;
+}
+
+// parseEnv reads the format of files .env: NAME=value, with optional quotes.
+function parseEnv(text) {
+  const values = {};
+  const line = /^[ \t]*(?:export[ \t]+)?([\w.-]+)[ \t]*=[ \t]*('[^']*'|"[^"]*"|`[^`]*`|[^#\r\n]*)?[ \t]*(?:#.*)?$/gm;
+  for (const [, name, raw = ''] of text.matchAll(line)) {
+    const value = raw.trim(), quoted = /^(['"`])([^]*)\1$/.exec(value);
+    values[name] = quoted ? (quoted[1] === '"' ? quoted[2].replace(/\\n/g, '\n') : quoted[2]) : value;
+  }
+  return values;
+}
+
+// aborted returns a promise that is fulfilled when the signal is aborted.
+const aborted = (signal) => new Promise((done) => (signal.aborted ? done() : signal.addEventListener('abort', () => done(), { once: true })));
+
+const debuglog = () => Object.assign(() => {}, { enabled: false });
+
 module.exports = {
   inspect, format, formatWithOptions, promisify, callbackify, inherits, deprecate, types,
   isDeepStrictEqual: (a, b) => deepStrictEqual(a, b),
-  debuglog: () => Object.assign(() => {}, { enabled: false }),
+  debuglog, debug: debuglog, styleText, parseEnv, aborted,
+  log: (...values) => console.log(...values),
+  getSystemErrorMap: () => new Map(Object.entries(require('#errno').errno).map(([name, n]) => [-n, [name, name]])),
+  getSystemErrorName: (n) => (Object.entries(require('#errno').errno).find(([, number]) => number === -n) || ['Unknown system error ' + n])[0],
   stripVTControlCharacters: (s) => s.replace(/[\u001b\u009b][[()#;?]*(?:\d{1,4}(?:;\d{0,4})*)?[\dA-PR-TZcf-ntqry=><~]/g, ''),
   toUSVString: (s) => String(s).toWellFormed(),
   get TextEncoder() { return TextEncoder; },

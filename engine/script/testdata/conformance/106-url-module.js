@@ -11,5 +11,5 @@ module.exports = probe(({ is, throws }) => {
   is(url.format({ protocol: 'https', hostname: 'example.com', pathname: '/some', query: { page: 1 } }), 'https://example.com/some?page=1');
   is([url.resolve('/one/two/three', 'four'), url.resolve('http://example.com/one', '/two'), url.resolve('http://a.com/b/c/d', '../g')], ['/one/two/four', 'http://example.com/two', 'http://a.com/b/g']);
   is([url.URL === URL, url.URLSearchParams === URLSearchParams], [true, true]);
-  throws(() => url.fileURLToPath('file:///etc'), 'Error');
+  is([url.fileURLToPath('file:///a%20b'), url.pathToFileURL('/a b').href], ['/a b', 'file:///a%20b']);
 });

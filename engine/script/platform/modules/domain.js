@@ -1,0 +1,2 @@
+// domain: there is none.
+exports.active = null;

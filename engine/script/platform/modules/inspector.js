@@ -1,0 +1,4 @@
+// inspector: none is open.
+exports.url = () => undefined;
+exports.console = console;
+exports.Network = {};

@@ -1,0 +1,2 @@
+// sys: the old name of util.
+module.exports = require('util');

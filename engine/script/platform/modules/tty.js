@@ -1,0 +1,2 @@
+// tty: no stream is a terminal.
+exports.isatty = () => false;

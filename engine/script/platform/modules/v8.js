@@ -1,0 +1,3 @@
+// v8: the parts without an engine.
+exports.promiseHooks = {};
+exports.startupSnapshot = { isBuildingSnapshot: () => false };

@@ -1,0 +1,3 @@
+// vm: no object is a context.
+exports.isContext = () => false;
+exports.constants = {};
