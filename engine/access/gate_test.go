@@ -251,7 +251,7 @@ func TestAnswersOfWrites(t *testing.T) {
 		t.Errorf("the calls are %s", got)
 	}
 	if it, err := r.Create(ctx, w.memo, engine.NewValues(w.memo), engine.WriteOptions{}); err != nil || it.Get("title") != "New" {
-		t.Errorf("got %v, %v", it, err) // ann owns the new memo
+		t.Errorf("got %v, %v", it, err) // the account owns the new memo
 	}
 	m.calls = nil
 	if it, err := r.Update(as(t, account("x", "writer")), w.memo, "m1", engine.NewValues(w.memo), engine.WriteOptions{}); err != nil || it.Get("title") != nil {

@@ -1,8 +1,11 @@
 // Package deploy reads deploy.json. It defines the format of that file and the defaults of all
-// settings, finds the modules that the file names, and checks both. It does not use the contents of
-// the file itself: engine/meta reads the classes, engine/script runs the scripts. An option such as
-// ion://dataRepo refers to a component, an object that the server provides to services; such
-// references stay text until Resolve replaces them.
+// settings, finds the modules that the file names, and checks the file and the modules. It does
+// not use the contents of the file itself: engine/meta reads the classes, engine/script runs the
+// scripts.
+//
+// Options can refer to components, which are objects that the server provides to services: the
+// text ion://dataRepo refers to the component dataRepo. References stay text until Resolve
+// replaces them.
 //
 // The file uses words of IONDV. modules.rest configures this server. A section di lists entries:
 // each names a module, which is a built-in or a script, and its options. A plug-in is an entry of
@@ -78,9 +81,9 @@ type Config struct {
 	Unused  []Unused // parts of the configuration without effect, for restsrv check
 	Skipped []string // names of modules in the configuration that restsrv does not have
 
-	given map[string]given // the settings that the files contain, by name; see Origin
+	given map[string]given // the settings that the files contain, by name (see Origin)
 
-	first  string  // source file of values for which merged has no origin
+	first  string  // the first source file, from which the values without an origin in merged come
 	merged *merger // the merged configuration files; nil before they are read
 }
 
@@ -140,9 +143,9 @@ type Known struct {
 }
 
 // Load reads a deploy.json and the files merged with it (see Sources). It returns all mistakes,
-// ordered by file and position. If one of them prevents the start, callers should not use the
-// settings. The configuration is never nil, and its field Dir is always set: callers can then find
-// and check the class files too.
+// ordered by file and position. If one of the mistakes prevents the start, callers should not use
+// the settings. The returned configuration is never nil and its field Dir is always set, so that
+// callers can then find and check the class files too.
 func Load(file string, known Known) (*Config, engine.Faults) {
 	c := defaultConfig()
 	abs, err := filepath.Abs(file)
@@ -314,7 +317,8 @@ func (l *loader) load(top jsonfile.Object) {
 }
 
 // childOf returns the object in a field of o. If the value has another type, childOf reports a
-// mistake, not a fatal fault, and treats the field as absent. The child is lenient if o is.
+// mistake that is not fatal, and treats the field as absent. The child is lenient if o is
+// lenient.
 func childOf(o jsonfile.Object, name string) (child jsonfile.Object, ok bool) {
 	lenient := o.Lenient
 	o.Lenient = true

@@ -28,8 +28,8 @@ func TestMissingFile(t *testing.T) {
 	}
 }
 
-// If the file name is relative, the directory is absolute, and Abs resolves names
-// against it.
+// TestPathsStartAtTheDirectory checks a relative file name: the directory is absolute, and Abs
+// resolves names against it.
 func TestPathsStartAtTheDirectory(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)
@@ -92,7 +92,8 @@ func TestLinksMustNotLeadOut(t *testing.T) {
 	}
 }
 
-// The path of the directory itself may contain a link.
+// TestLinkedDirectory checks that the path of the application directory may contain a symbolic
+// link.
 func TestLinkedDirectory(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "-- real/x.js --\n-- real/deploy.json --\n"+`{"modules": {"rest": {"globals": {"di": {"x": {"module": "x"}}}}}}`)
@@ -200,8 +201,9 @@ func TestRecords(t *testing.T) {
 	}
 }
 
-// An object in deploy.json is valid without values that the server sets: generated and computed
-// values, times and accounts of changes, and attributes that are not stored.
+// TestRecordsAskNothingThatIsMade checks that an object in deploy.json is valid without the
+// values that the server sets: generated and computed values, times and accounts of changes, and
+// attributes that are not stored.
 func TestRecordsAskNothingThatIsMade(t *testing.T) {
 	c := &engine.Class{Name: "made", Key: []string{"id"}, CreationTracker: "at", EditorTracker: "by", Properties: []*engine.Property{
 		{Name: "id", Type: engine.Int, Autoassigned: true},
@@ -220,7 +222,7 @@ func TestRecordsAskNothingThatIsMade(t *testing.T) {
 	}
 }
 
-// one is a formula with the value 1.
+// one is a formula with the constant value 1.
 type one struct{}
 
 func (one) Needs() [][]*engine.Property { return nil }
@@ -281,8 +283,8 @@ gone.json: k: expected 8
 	}
 }
 
-// The sample of the repository has no faults and registers the services that its
-// documents describe.
+// TestSample checks that the sample application of the repository has no faults and registers the
+// services that its documents describe.
 func TestSample(t *testing.T) {
 	c, faults := Load("../../deploy.json", known)
 	if len(faults) > 0 {
@@ -301,8 +303,8 @@ func TestSample(t *testing.T) {
 	}
 }
 
-// FuzzLoad checks that Load returns a configuration for any content of the file, and
-// that every fault has a place and a found value.
+// FuzzLoad checks that Load returns a configuration for any content of the file, and that every
+// fault has a position and shows the value found there.
 func FuzzLoad(f *testing.F) {
 	cases, err := filepath.Glob("testdata/*.txt")
 	if err != nil {

@@ -50,8 +50,8 @@ func (d directory) ReadDir(name string) ([]fs.DirEntry, error) {
 }
 
 // checkFile returns engine.ErrOutside if name passes through a symbolic link that leaves the
-// directory. It returns nil if name does not exist, because the operation that follows reports that
-// error. what is the name of this operation, for the error.
+// directory. It returns nil if name does not exist, because the following operation reports that
+// error. what is the name of the following operation, for the error.
 func (d directory) checkFile(what, name string) error {
 	if !fs.ValidPath(name) {
 		return &fs.PathError{Op: what, Path: name, Err: fs.ErrInvalid}

@@ -10,9 +10,9 @@ import (
 	"restsrv/engine"
 )
 
-// TestDirectoryLinks checks that relative and absolute links inside of a directory
-// are followed, also if the directory is a link. Links to files and folders outside
-// of the directory are refused.
+// TestDirectoryLinks checks that links to files in the directory are followed, both relative and
+// absolute links, even if the directory itself is a link. Links to files and folders outside of
+// the directory are refused.
 func TestDirectoryLinks(t *testing.T) {
 	base := t.TempDir()
 	dir := filepath.Join(base, "app")

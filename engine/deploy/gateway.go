@@ -16,9 +16,10 @@ import (
 	"restsrv/engine/wire"
 )
 
-// Gateway forwards requests below a path, such as /api, to this server or to another one. Browser
-// sessions use it to act with the rights of the account that is configured here. In deploy.json, it
-// is an entry with module modules/rest/client/GateWay.
+// Gateway forwards requests below a path, such as /api, to this server or to another server. The
+// requests come from browsers, and the target server handles them with the rights of the account
+// that is configured here. In deploy.json, a Gateway is an entry with the module
+// modules/rest/client/GateWay.
 type Gateway struct {
 	Name      string // name of the entry
 	Path      string // JSON path of the entry in File
@@ -109,7 +110,7 @@ func (l gateways) readGateway(e jsonfile.Object, name string) {
 	l.config.Gateways = append(l.config.Gateways, g)
 }
 
-// secretText reads a text, which may be written as a JSON number. Faults do not contain its value,
+// secretText reads a text, which can also be a JSON number. Faults do not contain the value,
 // since it may be secret.
 func secretText(o jsonfile.Object, name string) string {
 	switch v := o.Value(name).(type) {

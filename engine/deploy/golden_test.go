@@ -28,8 +28,8 @@ var known = Known{
 	},
 }
 
-// TestGolden loads the deploy.json of each case, from a folder of its own with
-// the other files of the case, and compares the faults and the configuration.
+// TestGolden loads the deploy.json of each case, in a folder with the other files of the case,
+// and compares the faults and the configuration with the expected ones.
 func TestGolden(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txt")
 	if err != nil || len(files) == 0 {
@@ -86,8 +86,7 @@ func write(t *testing.T, dir, input string) {
 	}
 }
 
-// report writes the faults and, if the server would start, the
-// configuration.
+// report returns the faults as text. If the server would start, it adds the configuration.
 func report(c *Config, faults engine.Faults) string {
 	var b strings.Builder
 	for _, f := range faults {

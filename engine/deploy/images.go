@@ -25,9 +25,9 @@ func defaultImages() Images {
 // maxSide is the maximum side of a thumbnail, in pixels.
 const maxSide = 4096
 
-// readImages reads the options of imageStorage. An entry of thumbnails adds a kind of thumbnail, or
-// replaces the default kind of that name. memory limits the use of memory. Other options, with
-// which IONDV chooses the folder of the files, have no effect.
+// readImages reads the options of imageStorage. An entry of thumbnails adds a kind of thumbnail,
+// or replaces the default kind with the same name. memory limits the use of memory. Other
+// options, with which IONDV chooses the folder of the files, have no effect.
 func (l *loader) readImages(entries jsonfile.Object) {
 	options := optionsOf(entries, "imageStorage")
 	l.markRead(options.Path)

@@ -13,13 +13,13 @@ import (
 
 var byteOrderMark = []byte("\xef\xbb\xbf")
 
-// placer finds the line and column of JSON paths in a file. The result also contains places of the
-// objects and arrays around these values.
+// placer finds the line and column of JSON paths in a file. The result also has the places of the
+// objects and arrays that contain these paths.
 type placer func(paths []string) jsonfile.Places
 
-// Locate adds line and column to faults, and sorts the faults of each file by position. If faults
-// of a file have only JSON paths, Locate reads the file below Dir again. If the file cannot be
-// read, these faults stay without a position.
+// Locate adds line and column to faults, and sorts the faults of each file by position. For
+// faults that have only a JSON path, Locate reads their file below Dir again. If the file cannot
+// be read, these faults stay without a position.
 func (c *Config) Locate(faults engine.Faults) engine.Faults {
 	located := append(engine.Faults(nil), faults...)
 	c.traceFaults(located)
@@ -42,9 +42,9 @@ func (c *Config) Locate(faults engine.Faults) engine.Faults {
 var malformed = regexp.MustCompile(`^(malformed (?:JSON|YAML)) at line (\d+), column (\d+)`)
 
 // arrangeFaults sets the line and column of faults that do not have them. A fault of a whole file
-// gets the position of the top-level value. It then sorts the faults of each file by position; the
-// files stay in the order of their first fault. open returns the placer of a file. If it returns
-// nil, the faults of that file get no positions.
+// gets the position of the top-level value. Then arrangeFaults sorts the faults of each file by
+// position; the files stay in the order of their first fault. open returns the placer of a file,
+// or nil, and then the faults of that file get no positions.
 func arrangeFaults(faults engine.Faults, open func(file string) placer) {
 	rank := make(map[string]int)
 	lacking := make(map[string][]string)

@@ -12,8 +12,8 @@ import (
 	"restsrv/engine/mistake"
 )
 
-// builtinPrefixes are the prefixes of modules that are written in Go. The first is that of restsrv.
-// The others are the two spellings of IONDV.
+// builtinPrefixes are the prefixes of modules that are written in Go: the prefix of restsrv, then
+// the two spellings of IONDV.
 var builtinPrefixes = []string{"builtin/", "modules/rest/lib/impl/", "@iondv/rest/lib/impl/"}
 
 // extensions are the extensions of scripts, in the order in which they are tried.
@@ -22,9 +22,9 @@ var extensions = []string{".js", ".mjs", ".cjs", ".ts", ".mts", ".cts"}
 // IsScript reports whether a file is a script, by its extension.
 func IsScript(file string) bool { return slices.Contains(extensions, path.Ext(file)) }
 
-// resolveModule sets the module of a service: a built-in or a file in the application directory. If
-// the module cannot be used, resolveModule reports that and returns false. If a script does not
-// exist, it sets Missing and returns true.
+// resolveModule sets the module of a service: a built-in or a file in the application directory.
+// If the module cannot be used, resolveModule reports a fault and returns false. If the module is
+// a script that does not exist, resolveModule sets Missing and returns true.
 func (l *loader) resolveModule(s *Service, e jsonfile.Object) bool {
 	written, ok := e.Value("module").(string)
 	if !ok || written == "" {

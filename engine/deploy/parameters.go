@@ -25,9 +25,14 @@ type parameters struct {
 }
 
 // replacePlaceholders replaces all placeholders of the configuration. The value of [[db.host]] is
-// the environment variable db.host. If it is not set, the variable DB_HOST counts, and after that
-// the value in the *.ini files beside deploy.json. If the whole text is one placeholder, a value
-// that looks like a number or a boolean becomes one; without a value, the text is removed.
+// the first of these that is set:
+//
+//   - the environment variable db.host
+//   - the environment variable DB_HOST
+//   - db.host in the *.ini files beside deploy.json
+//
+// If the whole text is one placeholder, a value that looks like a number or a boolean is
+// converted to that type. Such a text is removed if its placeholder has no value.
 func (l *loader) replacePlaceholders(top *jsonfile.Object) {
 	env := l.known.Env
 	if env == nil {
@@ -119,8 +124,8 @@ func parseTyped(s string) any {
 }
 
 // readParameters reads the *.ini files of a folder in the order of their names. A later file
-// replaces values of earlier ones. Files that cannot be read are ignored: if a value is missing for
-// that reason, it is reported at its placeholder.
+// replaces values of earlier files. Files that cannot be read are ignored. If a value is missing
+// for that reason, the fault is reported at its placeholder.
 func readParameters(dir string) map[string]any {
 	all := map[string]any{}
 	files, _ := filepath.Glob(filepath.Join(globEscape(dir), "*.ini")) // the pattern is well-formed

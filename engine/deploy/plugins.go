@@ -9,8 +9,8 @@ import (
 	"restsrv/engine/jsonfile"
 )
 
-// Plugin is an entry of globals.plugins, or of the section di of a module, that configures a
-// component.
+// Plugin is an entry that configures a component. It is in globals.plugins, or in the section di
+// of a module.
 type Plugin struct {
 	Name    string        // name of the entry
 	Path    string        // JSON path of the entry in File
@@ -73,8 +73,9 @@ func pluginModuleOf(written string) (m pluginModule, ok bool) {
 	return m, false
 }
 
-// readPlugins reads globals.plugins. If restsrv does not have the module of an entry, it adds a
-// warning and skips the entry. The server then keeps its own component of that name.
+// readPlugins reads globals.plugins. If restsrv does not have the module of an entry, readPlugins
+// adds a warning and skips the entry. The server then keeps its own component with the name of
+// the entry.
 func (l *loader) readPlugins(globals jsonfile.Object) {
 	entries, _ := childOf(globals, "plugins")
 	entries.WarnRepeated()
@@ -220,9 +221,9 @@ func optionsOf(entries jsonfile.Object, name string) jsonfile.Object {
 	return options
 }
 
-// readAliases reads di-alias, which gives components additional names. The alias must not be the
-// name of a component. Otherwise it could replace that component by one with fewer permission
-// checks.
+// readAliases reads di-alias, which gives components additional names. An alias must not be the
+// name of an existing component. Otherwise it could replace that component by another one with
+// fewer permission checks.
 func (l *loader) readAliases(in jsonfile.Object) {
 	alias, _ := childOf(in, "di-alias")
 	alias.WarnRepeated()
@@ -288,8 +289,9 @@ func (l *loader) warnUnsecured(top jsonfile.Object) {
 	}
 }
 
-// findUnsecured finds the first reference to dataRepo, the repository without permission checks, in
-// v or in a value within v. path is the JSON path of v, and at is that of the reference.
+// findUnsecured finds the first reference to dataRepo, the repository without permission checks,
+// in v or in a value within v. path is the JSON path of v, and at is the JSON path of the
+// reference.
 func (l *loader) findUnsecured(path string, v any) (at, written string) {
 	switch v := v.(type) {
 	case string:

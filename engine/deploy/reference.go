@@ -23,8 +23,8 @@ func parseReference(v any) (name string, ok bool) {
 	return "", false
 }
 
-// checkReferences reports references in v to components that do not exist. It returns false if
-// there are any. path is the JSON path of v.
+// checkReferences reports references in v to components that do not exist, and returns false if
+// it has found any. path is the JSON path of v.
 func (l *loader) checkReferences(o jsonfile.Object, path string, v any) bool {
 	known := true
 	eachReference(path, v, func(path, text, name string) {

@@ -109,8 +109,8 @@ func pathSegment(name string) bool {
 	return true
 }
 
-// tokenLifetime reads the lifetime of tokens from the options of the service token. If these do not
-// set it, it reads the options of wsAuth, as IONDV does.
+// tokenLifetime reads the lifetime of tokens from the options of the service token or, if they do
+// not set it, from the options of wsAuth, as IONDV does.
 func (l *loader) tokenLifetime(di jsonfile.Object) {
 	for _, name := range []string{"wsAuth", tokenService} {
 		entry, ok := di.Value(name).(engine.Fields)

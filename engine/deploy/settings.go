@@ -13,9 +13,9 @@ import (
 	"restsrv/engine/jsonfile"
 )
 
-// The settings of the server are in modules.rest.globals or in globals. If both have a setting, the
-// one in modules.rest.globals applies. globals also holds settings of other modules, so an unknown
-// name there is reported only if it resembles a known one.
+// The settings of the server are in modules.rest.globals or in globals. If both contain a
+// setting, the value in modules.rest.globals applies. globals also holds settings of other
+// modules, so an unknown name there is reported only if it resembles the name of a setting.
 var (
 	settingNames = []string{"db", "addr", "shutdownTimeout", "headerTimeout", "idleTimeout", "queryTimeout", "lockTimeout", "maxHeaderBytes", "minBodyRate", "minAnswerRate", "answerBytes", "bodyBytes", "fileBytes", "limits", "scripts",
 		"publicURL", "trustedProxies", "session", "idempotency", "signIn", "audit", "changes", "shares"}
@@ -72,8 +72,8 @@ func (l *loader) readSettings(globals, inner jsonfile.Object) {
 	l.readShares(in("shares"))
 }
 
-// inBytes reads {"all": bytes, "perAccount": bytes} into b. Neither number may exceed most. It is a
-// fault if perAccount is greater than all.
+// inBytes reads {"all": bytes, "perAccount": bytes} into b. Both numbers must be at most most,
+// and perAccount must be at most all.
 func inBytes(o jsonfile.Object, name string, most int64, b *Bytes) {
 	o, ok := o.Child(name)
 	if !ok {
@@ -143,7 +143,8 @@ func (l *loader) readDatabase(o jsonfile.Object) {
 	case sqlite:
 		o.Fault(o.At(name), engine.Quote(url), "sqlite:PATH, PATH without ? and #")
 	default:
-		// The fault does not contain the value, since it may contain a password.
+		// The fault does not contain the value of the setting, since the value may contain a
+		// password.
 		o.Fault(o.At(name), "another kind of address", "sqlite:PATH or postgres://user:password@host:port/database")
 	}
 }

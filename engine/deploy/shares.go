@@ -6,7 +6,7 @@ import (
 	"restsrv/engine/jsonfile"
 )
 
-// Shares limits how much accounts may use the database at the same time. A long read is a query
+// Shares limits how much accounts can use the database at the same time. A long read is a query
 // that turns out to take long, such as a search without an index. It continues on separate
 // connections, so that short reads do not wait for it.
 type Shares struct {

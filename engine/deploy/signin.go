@@ -15,7 +15,8 @@ type SignIn struct {
 	MaxDelay   time.Duration // the longest delay; default 5 s
 }
 
-// Audit configures whether audit events are also stored in the database. They are always logged.
+// Audit configures the storage of audit events in the database. Even without it, events are
+// logged.
 type Audit struct {
 	On   bool          // store events; default false
 	Keep time.Duration // time after which events are deleted; default 90 days

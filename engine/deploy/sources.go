@@ -14,12 +14,18 @@ import (
 	"restsrv/engine/wire"
 )
 
-// A configuration consists of several files, which are merged in this order: deploy.yml,
-// deploy.json, the files of the folder deploy, the files of deploy/modules, and *.override.json.
-// The last ones are read only if "parametrised" is true. A file in deploy/modules configures the
-// module with the name of the file or of its folder. Merging joins arrays, merges objects field by
-// field, and replaces other values; null has no effect. If the command line names a file that is
-// not called deploy, that file is the whole configuration.
+// A configuration consists of several files, which are merged in this order:
+//
+//   - deploy.yml
+//   - deploy.json
+//   - the files of the folder deploy
+//   - the files of deploy/modules, each for the module with the name of the file or of its
+//     folder
+//   - *.override.json, only if "parametrised" is true
+//
+// Merging joins arrays, merges objects field by field, and replaces other values; null has no
+// effect. If the command line names a file with another name than deploy, that file is the whole
+// configuration.
 
 // source is one file of a configuration.
 type source struct {
@@ -96,8 +102,9 @@ func IsSource(file string) bool {
 		(stemOf(file) == "deploy" || len(parts) > 1 && parts[0] == "deploy" || len(parts) == 1 && isOverride(file))
 }
 
-// isOverride reports whether the file overrides values of a parametrised configuration. Its arrays
-// replace earlier ones, whereas arrays of other files are joined with them.
+// isOverride reports whether the file overrides values of a parametrised configuration. Arrays of
+// such a file replace earlier arrays, whereas arrays of other files are joined with earlier
+// arrays.
 func isOverride(name string) bool { return strings.HasSuffix(name, ".override.json") }
 
 // readSource reads one file of a configuration.
@@ -144,7 +151,7 @@ func decode(file string, data []byte) (any, placer, error) {
 	return v, func(paths []string) jsonfile.Places { return jsonfile.Locate(data, paths) }, nil
 }
 
-// merger merges the files of a configuration and remembers where values come from.
+// merger merges the files of a configuration and records which file each value comes from.
 type merger struct {
 	origins map[string]origin // by JSON path in the merged configuration; paths without an entry come from the first file
 	replace bool              // replace arrays instead of joining them
@@ -205,8 +212,8 @@ func setField(fields engine.Fields, name string, v any) engine.Fields {
 	return append(fields, engine.Field{Name: name, Value: v})
 }
 
-// originOf returns the origin of the value at a path of the merged configuration. ok is false if it
-// comes from the first file.
+// originOf returns the origin of the value at a path of the merged configuration. ok is false if
+// the value comes from the first file.
 func (m *merger) originOf(path string) (o origin, ok bool) {
 	for at := path; at != ""; at = jsonfile.Around(at) {
 		if o, ok := m.origins[at]; ok {

@@ -24,9 +24,9 @@ func (l usage) addUnused(o jsonfile.Object, path, found, expected string) {
 }
 
 // effectiveOptions lists the options that have an effect, by component or module. If an entry of
-// deploy.json sets another option of a listed component, that option is reported as unused, unless
-// its value only refers to components. The options of components that are not listed are checked
-// elsewhere.
+// deploy.json sets another option of a listed component, that option is reported as unused.
+// Options with a value that only refers to components are not reported. The options of components
+// that are not listed are checked elsewhere.
 var effectiveOptions = map[string][]string{
 	"accounts": {"caseInsensitiveLogin", "plugins"}, "securedDataRepo": {"roleMap"}, profileModule: {"propertyMap"},
 	"core/impl/access/DsAcl": nil, "core/impl/access/DsRoleAccessManager": nil, "core/impl/LocalAccountStorage": {"caseInsensitiveLogin", "plugins"},
@@ -38,8 +38,8 @@ var effectiveOptions = map[string][]string{
 	"sessionHandler": nil, "notifier": nil, "authLogger": nil, "accessLogger": nil, "background": nil, "scheduler": nil,
 }
 
-// optionsWithoutEffect reports the options of an entry that have no effect. The parameter is
-// contains the key of the entry's component in effectiveOptions.
+// optionsWithoutEffect reports the options of an entry that have no effect. is is the name under
+// which effectiveOptions lists the component of the entry.
 func (l usage) optionsWithoutEffect(e jsonfile.Object, is string) {
 	effective, listed := effectiveOptions[is]
 	options, _ := e.Value("options").(engine.Fields)
@@ -69,8 +69,8 @@ func isWired(v any) bool {
 	return false
 }
 
-// reportUsage reports parts of the file that have no effect, such as modules that restsrv does not
-// have, jobs and unknown settings.
+// reportUsage reports parts of the file that have no effect, such as jobs, unknown settings, and
+// modules that restsrv does not have.
 func (l usage) reportUsage(top, globals, modules, rest jsonfile.Object) {
 	for i, f := range globals.Fields {
 		ours := slices.Contains(settingNames, f.Name) || f.Name == "plugins" || f.Name == "di-alias"

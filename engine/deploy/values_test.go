@@ -9,8 +9,8 @@ import (
 	"restsrv/engine/service"
 )
 
-// Scripts can read the settings of the application with settings.get. They cannot
-// read secrets of the server, in any part of the file.
+// TestValuesHaveNoSecrets checks that scripts can read the settings of the application with
+// settings.get, and cannot read secrets of the server in any part of the file.
 func TestValuesHaveNoSecrets(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, `-- deploy.json --

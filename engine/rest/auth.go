@@ -16,9 +16,10 @@ func requestCredentials(r *http.Request, from engine.Caller) engine.Credentials 
 	return c
 }
 
-// sameSite rejects a request that changes data with Basic authentication if it comes from a page of another site. A
-// browser that has stored a password for Basic authentication sends it with any form, even one of another site.
-// Browsers report the site in the header Sec-Fetch-Site (W3C Fetch Metadata); other clients do not send this header.
+// sameSite rejects a request that changes data with Basic authentication if a page of another
+// site has sent it. A browser that has stored a password for Basic authentication sends the
+// password with every form, even with a form of another site. Browsers report the site in the
+// header Sec-Fetch-Site (W3C Fetch Metadata); other clients do not send this header.
 func sameSite(r *http.Request) error {
 	switch r.Method {
 	case http.MethodGet, http.MethodHead, http.MethodOptions:
@@ -135,9 +136,9 @@ func parseCredentials(h http.Header) engine.Credentials {
 	return c
 }
 
-// parseBasic parses the value of Basic authentication: the base64 encoding of user:password, or user:password in
-// plain text. Base64 contains no colon, so the two forms cannot be confused. The user name ends at the first colon.
-// If there is no colon, the password is empty.
+// parseBasic parses the value of Basic authentication: the base64 encoding of user:password, or
+// user:password in plain text. Base64 contains no colon, so the two forms cannot be confused. The
+// user name ends at the first colon. Without a colon, the password is empty.
 func parseBasic(payload string) (user, password string) {
 	if !strings.Contains(payload, ":") {
 		payload = decodeBase64(payload)
@@ -156,9 +157,9 @@ func decodeBase64(s string) string {
 	return ""
 }
 
-// challengeFor returns the header WWW-Authenticate of a response with the status 401 from a service with the given
-// mode. token reports whether the request had a token. The value is empty for HTML pages, because with it, the
-// browser would open its own password dialog.
+// challengeFor returns the header WWW-Authenticate of a response with the status 401 from a
+// service with the given mode. token reports whether the request had a token. The value is empty
+// for HTML pages, because the header would make the browser open its own password dialog.
 func challengeFor(mode engine.AuthMode, token bool) string {
 	switch {
 	case mode == "":

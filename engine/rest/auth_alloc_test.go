@@ -1,7 +1,7 @@
 //go:build !race
 
-// This file is not built with the race detector, because it makes sync.Pool
-// drop objects, which changes the allocations.
+// This file is not built with the race detector. The detector makes sync.Pool drop objects, which
+// changes the number of allocations.
 
 package rest
 

@@ -18,12 +18,11 @@ import (
 	"restsrv/engine/store/sqlite"
 )
 
-// proving is a server with the account ann@local and several credentials for
-// it.
+// proving is a server with the account ann@local and several credentials for this account.
 type proving struct {
 	*Server
-	token  string // of this server
-	access string // of OAuth2
+	token  string // a token of this server
+	access string // an OAuth2 token
 }
 
 func newProving(b testing.TB) *proving {
@@ -72,8 +71,8 @@ func newProving(b testing.TB) *proving {
 	return p
 }
 
-// remembered returns the credentials after their first use, so that benchmarks
-// do not include the first verification.
+// remembered calls each for every kind of credential, after its first use, so that benchmarks do
+// not include the first verification.
 func (p *proving) remembered(b testing.TB, each func(name string, prove func() (*engine.Account, error))) {
 	x := &exchange{caller: engine.Caller{Request: "r"}}
 	for _, w := range []struct {

@@ -17,8 +17,8 @@ import (
 	"restsrv/engine/service"
 )
 
-// impatient serves a service without and one with authentication, with a short
-// time limit for bodies.
+// impatient serves two services, without and with authentication, with a short time limit for
+// bodies.
 func impatient(t *testing.T, grace time.Duration) (addr string) {
 	t.Helper()
 	s := New(Config{Auth: nobody{}, Log: slog.New(slog.DiscardHandler), BodyGrace: grace})
@@ -63,9 +63,8 @@ func dial(t *testing.T, addr string) (net.Conn, *bufio.Reader) {
 	return conn, bufio.NewReader(conn)
 }
 
-// TestBodyThatNeverComes announces a body that is small enough for net/http to
-// wait for it, and does not send it. The response must arrive and the
-// connection must end, for all handlers.
+// TestBodyThatNeverComes announces a small body and does not send it. net/http would wait for
+// such a small body. For all handlers, the response must arrive and the connection must end.
 func TestBodyThatNeverComes(t *testing.T) {
 	addr := impatient(t, 100*time.Millisecond)
 	for _, c := range []struct {
@@ -116,7 +115,7 @@ func TestBodyThenAnother(t *testing.T) {
 	conn, in := dial(t, impatient(t, grace))
 	for _, path := range []string{"read", "unread", "read", "unread", "read"} {
 		fmt.Fprintf(conn, "POST /rest/open/%s HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nhello", path)
-		time.Sleep(grace + grace/2) // the long response cannot be sent meanwhile
+		time.Sleep(grace + grace/2) // the long response cannot be sent during this time
 		resp, err := http.ReadResponse(in, nil)
 		if err != nil {
 			t.Fatal(path, err)

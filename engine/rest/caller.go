@@ -45,10 +45,10 @@ func (s *Server) isTrusted(a netip.Addr) bool {
 // hop is one entry in the headers of a proxy: the address of the client that connected to the proxy, and the scheme.
 type hop struct{ address, proto string }
 
-// behindProxies sets the address and the scheme of the client in c from the headers that a trusted proxy has sent.
-// There are two kinds of headers, X-Forwarded-For and Forwarded. A proxy usually sets one of them and forwards the
-// other unchanged, and a client can send either. If both are present and lead to different addresses, neither is
-// used.
+// behindProxies sets the address and the scheme of the client in c from the headers that a
+// trusted proxy has sent. There are two kinds of headers, X-Forwarded-For and Forwarded. A proxy
+// usually sets one kind and forwards the other kind unchanged, and a client can send both. If
+// both are present and lead to different addresses, neither is used.
 func (s *Server) behindProxies(h http.Header, c *engine.Caller) {
 	peer, old, standard := c.Address, oldHops(h), standardHops(h)
 	proto := ""
@@ -77,10 +77,11 @@ func (s *Server) behindProxies(h http.Header, c *engine.Caller) {
 	}
 }
 
-// findClient returns the address and scheme of the client. peer is the proxy that sent the request. The list hops
-// begins with the client, and its last entry was added by peer. findClient goes through the list from its end, as
-// long as the addresses are trusted proxies, and returns the first one that is not. If an entry has no valid address,
-// such as "unknown", the entries before it cannot be trusted: findClient returns the one after it.
+// findClient returns the address and scheme of the client. peer is the proxy that sent the
+// request. The list hops begins with the client, and its last entry was added by peer. findClient
+// goes backwards through the list, as long as the addresses are trusted proxies, and returns the
+// first address that is not a trusted proxy. If an entry has no valid address, such as "unknown",
+// the entries before it cannot be trusted: findClient returns the entry after it.
 func (s *Server) findClient(hops []hop, peer netip.Addr) (at netip.Addr, proto string) {
 	at = peer
 	for i := len(hops) - 1; i >= 0; i-- {

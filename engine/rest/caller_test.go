@@ -60,8 +60,7 @@ func TestCaller(t *testing.T) {
 	}
 }
 
-// TestServiceCaller checks that services and authenticators get the client's
-// address.
+// TestServiceCaller checks that services and authenticators get the address of the client.
 func TestServiceCaller(t *testing.T) {
 	var offered engine.Credentials
 	var log bytes.Buffer
@@ -113,8 +112,8 @@ type events []engine.Event
 
 func (e *events) Audit(_ context.Context, one engine.Event) { *e = append(*e, one) }
 
-// oauthServer has a service of mode oauth, the tokens "all", "crud" and "none",
-// and the ordinary token "t".
+// oauthServer returns a server with a service of mode oauth. It accepts the OAuth2 tokens "all",
+// "crud" and "none", and the ordinary token "t".
 func oauthServer(t *testing.T, audit engine.Auditor) *Server {
 	t.Helper()
 	scope := func(text string) *engine.Scope {

@@ -89,9 +89,9 @@ func (o *responder) auditStatus(status int, reason string) {
 	o.server.cfg.Audit.Audit(context.Background(), e)
 }
 
-// failPage writes an error response of the acceptor as an HTML page. Errors that occur while the data is processed,
-// even internal ones, have the status 400. Other errors, such as 401 and 413, have the given status. If the client
-// accepts problem+json, it gets that instead of a page.
+// failPage writes an error response of the acceptor as an HTML page. Errors during the processing
+// of the data, even internal ones, have the status 400. Other errors, such as 401 and 413, have
+// the given status. A client that accepts problem+json gets that instead of a page.
 func (o *responder) failPage(e *engine.Error, status int, detail string) {
 	switch e.Code {
 	case engine.Invalid, engine.Internal, engine.Unmatched, engine.Timeout, engine.NotFound:
@@ -111,9 +111,9 @@ func (o *responder) writePage(status int, says string) {
 		"</title></head>\n<body><pre>"+html.EscapeString(says)+"</pre></body>\n</html>\n")
 }
 
-// failUnhandled writes the response for an error that occurs before the handler of a service is called. The texts are
-// those of IONDV; if the client accepts problem+json, it gets that instead. For an error that IONDV does not have,
-// failUnhandled writes no response and returns false.
+// failUnhandled writes the response for an error that occurs before the handler of a service is
+// called. The texts are those of IONDV, but a client that accepts problem+json gets that instead.
+// If IONDV does not have the error, failUnhandled writes no response and returns false.
 func (o *responder) failUnhandled(e *engine.Error, status int, detail string) bool {
 	switch {
 	case o.stage == atHandler:

@@ -13,8 +13,8 @@ import (
 	"restsrv/engine"
 )
 
-// shelf is a storage with one content, under the ids of an item's files, and
-// the data and classes for it.
+// shelf is a storage of files that all have the same content. It is also the repository of the
+// items that refer to the files.
 type shelf struct {
 	engine.Repository
 	class *engine.Class
@@ -65,7 +65,7 @@ func (s *shelf) Get(ctx context.Context, c *engine.Class, id string, _ ...*engin
 	return &engine.Item{Class: c, ID: id, Values: engine.Values{id, s.value}}, nil
 }
 
-// keys authenticates one user and one token.
+// keys is an authenticator that accepts one user and one token.
 type keys struct{}
 
 func (keys) Authenticate(_ context.Context, mode engine.AuthMode, c engine.Credentials) (*engine.Account, error) {

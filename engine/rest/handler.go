@@ -40,8 +40,9 @@ func (s *Server) mountHandlers() {
 	}
 }
 
-// Forwarder marks a handler that forwards request bodies without reading them, such as a proxy. Requests whose body
-// has a Content-Encoding are rejected for all other handlers.
+// Forwarder marks a handler that forwards request bodies without reading them, such as a proxy.
+// All other handlers get no requests whose body has a Content-Encoding: these requests are
+// rejected.
 type Forwarder interface{ ForwardsBodies() }
 
 // wrapHandler gives a handler outside of /rest the same environment as services: a request id, the caller in the
@@ -90,7 +91,7 @@ type handled struct {
 	http.ResponseWriter
 	out    *responder
 	status int  // status of the response; 0 before it is written
-	failed bool // Fail was called, which has recorded the audit event
+	failed bool // Fail was called; Fail itself records the audit event
 }
 
 var _ service.Failer = (*handled)(nil)

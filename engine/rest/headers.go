@@ -10,9 +10,10 @@ import (
 // Values of headers that are shared by all responses. They must not be changed.
 var (
 	noSniff = []string{"nosniff"}
-	// private allows the client to cache a response if it revalidates the response at each use. It also keeps the
-	// response out of shared caches. These do not store responses to requests with Authorization, but they do not
-	// know the other headers with credentials.
+	// private allows the client to cache a response if it revalidates the response at each use.
+	// It also forbids shared caches to store the response. Without it, they would not store
+	// responses to requests with Authorization, but they do not know the other headers with
+	// credentials.
 	private = []string{"private, no-cache"}
 
 	varyAccount = []string{"Authorization, Auth-User, Auth-User-Type, Auth-Pwd"}
@@ -50,8 +51,8 @@ func (o *responder) setCaching() {
 	}
 }
 
-// single contains the request headers that must not be repeated. If a header has two values, a proxy may use the
-// first one and this server the last one.
+// single contains the request headers that must not be repeated. If a header had two values, a
+// proxy could use the first value and this server the last value.
 var single = map[string]bool{
 	"Authorization": true, "Auth-User": true, "Auth-User-Type": true, "Auth-Pwd": true, "Auth-Token": true,
 	"Content-Type": true, "Content-Encoding": true, "Content-Length": true, "Idempotency-Key": true, "Svc-Converter": true, "Ion-Converter": true,
@@ -62,8 +63,8 @@ var single = map[string]bool{
 // them, the first one in this list is used.
 var methodHeaders = [...]string{"X-Http-Method-Override", "X-Http-Method", "X-Method-Override"}
 
-// checkAmbiguous rejects a request with headers that can be interpreted in different ways. Otherwise, a proxy could
-// check one interpretation, and this server could use another one.
+// checkAmbiguous rejects a request with headers that can be interpreted in different ways.
+// Otherwise, a proxy could check one interpretation, and this server could use another.
 func checkAmbiguous(r *http.Request) error {
 	for name, lines := range r.Header {
 		if len(lines) > 1 && single[name] {

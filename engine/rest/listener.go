@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// AnswerGrace is the time for which a client may leave the bytes of responses unread before its connection is closed.
+// AnswerGrace is how long a client may leave bytes of responses unread before its connection is
+// closed.
 const AnswerGrace = 10 * time.Second
 
 // Listen returns a listener whose connections are closed if the client reads responses more slowly than rate bytes
@@ -87,9 +88,10 @@ func isFile(r io.Reader) bool {
 	return ok
 }
 
-// tries is how often a blocked write is repeated before the connection is closed. A blocked write continues only when
-// a third of the kernel's buffer is free, which takes long with a slow client. A new write also uses less free space,
-// and so it shows whether the client is reading.
+// tries is how often a blocked write is repeated before the connection is closed. A blocked write
+// continues only when a third of the kernel's buffer is free, which takes long with a slow
+// client. A new write also uses smaller free space, and so it shows whether the client is reading
+// at all.
 const tries = 8
 
 // setDeadline sets the deadline for a write that begins now. If the deadline of an earlier write is late enough,

@@ -17,7 +17,8 @@ import (
 	"time"
 )
 
-// content is larger than the buffers of the kernel for an unread response.
+// content returns a body that is larger than the buffers in which the kernel stores an unread
+// response.
 func content() []byte {
 	b := make([]byte, 16<<20)
 	r := rand.NewChaCha8([32]byte{1})
@@ -25,7 +26,7 @@ func content() []byte {
 	return b
 }
 
-// slowly serves content in one write, in small writes, as a file and as a
+// slowly serves the same content in four ways: in one write, in small writes, as a file and as a
 // stream. It returns the address and the number of running handlers.
 func slowly(t *testing.T, rate int, grace time.Duration) (addr string, running *atomic.Int64, body []byte) {
 	t.Helper()
@@ -102,8 +103,8 @@ func TestUnreadAnswersEnd(t *testing.T) {
 	}
 }
 
-// TestUnreadSmallAnswersEnd checks the same for a client that sends requests on
-// one connection and reads none of the small responses.
+// TestUnreadSmallAnswersEnd checks that a client does not block a handler if it sends many
+// requests on one connection and does not read the small responses.
 func TestUnreadSmallAnswersEnd(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

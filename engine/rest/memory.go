@@ -45,10 +45,11 @@ func (r *reservation) Wait(bytes int) (err error) {
 	return err
 }
 
-// settle adjusts the reservation to the size of the finished response. Some services, such as scripts, reserve less
-// than their response needs, and the pool may have no room for the rest. If the request only reads (reading is true),
-// it then fails. A request that writes succeeds, because its data is already stored and a client would repeat it
-// after an error; its memory is counted beyond the limit of the pool.
+// settle adjusts the reservation to the size of the finished response. Some services, such as
+// scripts, reserve less memory than their response needs, and the pool may have no room for the
+// rest. In that case, a request that only reads (reading is true) fails. A request that writes
+// succeeds, because its data is already stored and a client would repeat the request after an
+// error; the memory of its response is counted beyond the limit of the pool.
 func (r *reservation) settle(body []byte, reading bool) error {
 	if r.bytes == 0 && len(body) <= engine.SmallBytes || r.pool == nil {
 		return nil

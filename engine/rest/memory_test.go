@@ -16,8 +16,8 @@ import (
 	"restsrv/engine/share"
 )
 
-// scarce serves a service with little memory for bodies and answers. Its
-// handlers read the body and answer as many bytes as the path says.
+// scarce serves a service with little memory for bodies and responses. Its handlers read the
+// body, and the path of a request gives the size of the response in bytes.
 func scarce(t *testing.T, cfg Config) *httptest.Server {
 	t.Helper()
 	cfg.Auth, cfg.Log = nobody{}, slog.New(slog.DiscardHandler)
@@ -53,9 +53,8 @@ func status(t *testing.T, method, url string, body io.Reader) (int, http.Header)
 	return resp.StatusCode, resp.Header
 }
 
-// TestBodiesAreAdmitted checks that a body that is being sent reserves its
-// memory, and that bodies that do not fit are refused until its request has
-// ended.
+// TestBodiesAreAdmitted checks that a body reserves its memory while it is being sent. Other
+// bodies that do not fit are refused until the request of the first body has ended.
 func TestBodiesAreAdmitted(t *testing.T) {
 	pool := share.New(share.Config{Name: "bytes of bodies", Capacity: 1 << 20, MaxWait: 20 * time.Millisecond})
 	srv := scarce(t, Config{Bodies: pool})
@@ -93,9 +92,9 @@ func TestBodiesAreAdmitted(t *testing.T) {
 	}
 }
 
-// TestAnswersAreSettled checks that answers count even if the service reserves
-// no memory. A read is refused if there is no room for its answer. A write is
-// refused before it is done if answers already take more memory than they may.
+// TestAnswersAreSettled checks that responses count even if the service reserves no memory. A
+// read is refused if there is no room for its response. A write is refused before it begins if
+// responses already take more memory than the limit.
 func TestAnswersAreSettled(t *testing.T) {
 	pool := share.New(share.Config{Name: "bytes of answers", Capacity: 1 << 20})
 	srv := scarce(t, Config{Answers: pool})

@@ -167,8 +167,8 @@ func TestCredentials(t *testing.T) {
 	}
 }
 
-// FuzzAuthorization checks that a header never panics and gives at most one
-// kind of credential.
+// FuzzAuthorization checks that no header causes a panic, and that each gives at most one kind of
+// credential.
 func FuzzAuthorization(f *testing.F) {
 	for _, s := range []string{"Basic YTpi", "Basic a:b", "Bearer x", "basic", "Basic ====", "Bearer ", " "} {
 		f.Add(s)
@@ -244,8 +244,8 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// TestOwnFailureBeforeTheHandler checks that a client that accepts problems
-// gets no details of an internal error that occurs during authentication.
+// TestOwnFailureBeforeTheHandler checks an internal error during authentication: a client that
+// accepts problem+json gets no details of the error.
 func TestOwnFailureBeforeTheHandler(t *testing.T) {
 	s := New(Config{Log: slog.New(slog.DiscardHandler), Auth: authFunc(func(context.Context, engine.AuthMode, engine.Credentials) (*engine.Account, error) {
 		return nil, engine.Wrap(io.ErrClosedPipe, "reading sql: /etc/passwd")

@@ -35,8 +35,8 @@ func newRouter(routes []service.Route) (*router, error) {
 	return r, nil
 }
 
-// match finds the route for a method and an escaped path. If there is no such route, allow contains the methods of
-// the routes that match the path. It is empty if no route does.
+// match finds the route for a method and an escaped path. If there is no such route, allow
+// contains the methods of all routes that match the path; it can be empty.
 func (r *router) match(method, path string) (route *service.Route, params []service.Param, allow []string) {
 	head := -1
 	for i := range r.routes {

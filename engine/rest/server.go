@@ -43,9 +43,9 @@ type Config struct {
 	// credentials. The error is Unauthenticated if the request has no session. Sessions is nil if there are no
 	// sessions.
 	Sessions func(r *http.Request) (*engine.Account, error)
-	// Handlers maps paths outside of /rest to handlers. A path that ends with a slash includes all paths below it. A
-	// handler finds the engine.Caller in the context of the request, and its http.ResponseWriter implements
-	// service.Failer.
+	// Handlers maps paths outside of /rest to handlers. A path that ends with a slash includes
+	// all paths below it. The context of a request contains the engine.Caller, and the
+	// http.ResponseWriter that a handler gets implements service.Failer.
 	Handlers map[string]http.Handler
 	// TrustedProxies are the addresses of proxies that may set headers such as X-Forwarded-For.
 	TrustedProxies []netip.Prefix
@@ -116,9 +116,9 @@ func New(cfg Config) *Server {
 	return s
 }
 
-// Mount installs svc as the service with that name, or replaces the present one. Requests that are being handled
-// finish with the version with which they began. If a route has an invalid pattern, Mount returns an error that names
-// the route.
+// Mount installs svc as the service with the given name, or replaces the present service.
+// Requests that are being handled finish with the version with which they began. If a route has
+// an invalid pattern, Mount returns an error that names the route.
 func (s *Server) Mount(name string, mode engine.AuthMode, svc service.Service) error {
 	r, err := newRouter(svc.Routes())
 	if err != nil {
@@ -141,14 +141,14 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.outer.ServeHTTP(w, r)
 }
 
-// readyAgain is the Retry-After of /readyz if the server is not ready.
+// readyAgain is the Retry-After of /readyz while the server is not ready.
 const readyAgain = 2 * time.Second
 
 var rootPage = page.New(`<p>This is a restsrv server. Programs use its services below <code>/rest</code>.</p>
 {{if .}}<p><a href="{{.}}">Sign in</a></p>{{end}}`)
 
-// serveRoot answers browsers with a page. It is the same for every caller and contains
-// nothing of the application. Other clients get the answer for an unknown path.
+// serveRoot answers browsers with a page, which is the same for every caller and contains no data
+// of the application. Other clients get the response for an unknown path.
 func (s *Server) serveRoot(w http.ResponseWriter, r *http.Request) {
 	if !strings.Contains(r.Header.Get("Accept"), "text/html") {
 		notFound(w, r)

@@ -10,9 +10,9 @@ import (
 	"restsrv/engine"
 )
 
-// suggestName adds the nearest known name to an error of a handler about an unknown class
-// or attribute. It suggests only classes on which the account of ctx has a permission,
-// and attributes that are not hidden from it.
+// suggestName adds the nearest known name to an error of a handler about an unknown class or
+// attribute. It suggests only classes on which the account of ctx has a permission, and
+// attributes that are not hidden from this account.
 func (s *Server) suggestName(ctx context.Context, err error) error {
 	e, ok := err.(*engine.Error)
 	if !ok || s.cfg.Files.Meta == nil || s.cfg.Files.Data == nil {
@@ -33,8 +33,8 @@ func (s *Server) suggestName(ctx context.Context, err error) error {
 	return &suggesting
 }
 
-// maxHidden is how many similar class names suggestClass tries. It tries the next one if the account may not know the
-// class.
+// maxHidden is the maximum number of similar class names that suggestClass tries. It tries the
+// next name if the account may not know about the class.
 const maxHidden = 5
 
 func (s *Server) suggestClass(ctx context.Context, name string) string {
@@ -83,7 +83,7 @@ func (s *Server) suggestAttribute(ctx context.Context, class, name string) strin
 	return engine.DidYouMean(name, names)
 }
 
-// suggestRoute returns the nearest path that the service has for an unknown path. The
+// suggestRoute returns the path of the service that is most similar to an unknown path. The
 // caller must have passed the authentication of the service.
 func (r *router) suggestRoute(path string) string {
 	given := strings.Split(path, "/")
@@ -96,9 +96,10 @@ func (r *router) suggestRoute(path string) string {
 	return engine.DidYouMean(path, paths)
 }
 
-// fillPattern returns a path that fits pattern and is similar to the given path. Each part of given must be equal or
-// similar to its part of the pattern, which replaces it, or be the value of a parameter. If that is not possible, or
-// if the pattern contains special characters, the result is "".
+// fillPattern returns a path that fits pattern and is similar to the given path. Each part of
+// given must be equal or similar to the same part of the pattern, or be the value of a parameter.
+// The part of the pattern replaces a similar part. If the path does not fit, or if the pattern
+// contains special characters, the result is "".
 func fillPattern(pattern, given []string) string {
 	if len(pattern) != len(given) {
 		return ""

@@ -43,9 +43,10 @@ func (e *edition) components() map[string]any {
 	return all
 }
 
-// scriptScope returns the components that services of IONDV get as scope when they are initialized. It differs from
-// components in one respect: dataRepo is the repository that checks permissions. A service gets the repository
-// without permission checks only if its options name ion://dataRepo.
+// scriptScope returns the components that services of IONDV get as scope when they are
+// initialized. It differs from components in one respect: dataRepo is the repository that checks
+// permissions. To get the repository without permission checks, a service must name
+// ion://dataRepo in its options.
 func (e *edition) scriptScope(components map[string]any) map[string]any {
 	scope := maps.Clone(components)
 	for name, component := range scope {

@@ -28,13 +28,13 @@ import (
 	"restsrv/engine/workflow"
 )
 
-// edition is everything that is built from the application files: classes, repositories, services.
-// A reload builds the next edition and then replaces the current one in one step. Running requests
-// finish on the edition with which they began.
+// edition is everything that is built from the application files: classes, repositories,
+// services. A reload builds the next edition and then replaces the current edition in one step.
+// Running requests finish on the edition with which they began.
 //
 // State that must outlive editions belongs to the server: database connections, the write queue,
-// failed sign-ins, audit events, stored responses and values that scripts share. If the settings of
-// a part have not changed, the next edition uses the same part.
+// failed sign-ins, audit events, stored responses and values that scripts share. If the settings
+// of a part have not changed, the next edition uses the same part.
 type edition struct {
 	*Server
 	config   *deploy.Config
@@ -60,9 +60,9 @@ type edition struct {
 	rest      *rest.Server
 }
 
-// newEdition builds the edition of an application, one part after the other. before is the current
-// edition, or nil. The last part changes the tables to fit the classes. If newEdition fails,
-// nothing else has changed.
+// newEdition builds the edition of an application, one part after the other. before is the
+// current edition, or nil. The last part changes the tables to fit the classes, so if another
+// part fails, the database is unchanged.
 func (s *Server) newEdition(ctx context.Context, a *loadedApp, before *edition) (*edition, error) {
 	e := &edition{Server: s, config: a.Config, meta: a.Meta, shown: a.Presentation, defined: a.Workflows, reading: a.reading, warnings: a.told}
 	parts := []func(context.Context, *edition) error{
@@ -87,7 +87,7 @@ func (e *edition) lacksServices() bool {
 	})
 }
 
-// useEdition makes an edition handle all new requests. It retires the previous one.
+// useEdition makes an edition handle all new requests, and retires the previous edition.
 func (s *Server) useEdition(e *edition) {
 	s.db.SetRules(&e.rules)
 	before := s.current.Swap(e)
@@ -103,7 +103,8 @@ func (s *Server) useEdition(e *edition) {
 	}
 }
 
-// retire releases the resources of edition e, except those that edition other uses too. Running requests continue.
+// retire releases the resources of edition e, except resources that the edition other uses too.
+// Running requests continue.
 func (e *edition) retire(other *edition) {
 	if other == nil {
 		other = &edition{}
@@ -186,9 +187,10 @@ func (e *edition) openRest(context.Context, *edition) error {
 // images returns the image storage with the thumbnails that the application configures.
 func (e *edition) images() *image.Storage { return e.db.Images.With(e.config.Images.Thumbnails) }
 
-// mount builds all services. If a script cannot be loaded, its service uses the last version that could be loaded, or
-// answers with status 503 if there is none. A built-in service with invalid options answers with status 503. With
-// -strict, invalid options and scripts that cannot be loaded are errors instead.
+// mount builds all services. If a script cannot be loaded, its service continues with the last
+// version that could be loaded; if there is none, it answers with the status 503. A built-in
+// service with invalid options also answers with 503. With -strict, both mistakes are errors
+// instead.
 func (e *edition) mount(_ context.Context, before *edition) error {
 	modes := map[string]engine.AuthMode{}
 	mount := func(name string, svc service.Service) error { return e.rest.Mount(name, modes[name], svc) }
@@ -247,8 +249,8 @@ func (e *edition) mount(_ context.Context, before *edition) error {
 	return e.scripts.Lost()
 }
 
-// reportRefused logs the invalid options of built-in services, unless the previous edition has
-// logged them. With -strict it returns them as an error.
+// reportRefused logs the invalid options of built-in services that the previous edition has not
+// logged. With -strict it returns them as an error.
 func (e *edition) reportRefused(before *edition) error {
 	if errs, _ := e.refused.Split(e.options.Strict); len(errs) > 0 {
 		return errs
@@ -261,8 +263,8 @@ func (e *edition) reportRefused(before *edition) error {
 	return nil
 }
 
-// addConverters looks for options of the acceptor that name a script. It replaces each of them by a converter that
-// runs the script. As long as the script cannot be loaded, the converter fails.
+// addConverters replaces each option of the acceptor that names a script by a converter, which
+// runs the script. The converter fails as long as the script cannot be loaded.
 func (e *edition) addConverters(svc deploy.Service, env *service.Env, options service.Options) error {
 	if svc.Builtin != "acceptor" {
 		return nil

@@ -16,8 +16,8 @@ import (
 
 var update = flag.Bool("update", false, "write go.mod and go.sum of the example")
 
-// TestExample builds the program in the folder example, which is a module of its own, and
-// asks each of its services.
+// TestExample builds the program in the folder example, which is a separate Go module, and sends
+// a request to each of its services.
 func TestExample(t *testing.T) {
 	checkExampleModule(t)
 	program := filepath.Join(t.TempDir(), "example")
@@ -77,7 +77,7 @@ func startExample(t *testing.T, program, app string) (address string) {
 			_ = cmd.Wait()
 			return
 		}
-		_ = cmd.Process.Signal(os.Interrupt) // if it has ended, Wait has its error
+		_ = cmd.Process.Signal(os.Interrupt) // if it has already ended, Wait returns its error
 		if err := cmd.Wait(); err != nil {
 			t.Errorf("the example: %v\n%s", err, log.String())
 		}
@@ -110,7 +110,7 @@ func checkExampleModule(t *testing.T) {
 	}
 }
 
-// exampleModule returns the go.mod of the example from that of restsrv.
+// exampleModule returns the expected go.mod of the example. text is the go.mod of restsrv.
 func exampleModule(text string) string {
 	required := regexp.MustCompile(`(?m)^\t(\S+ \S+)( // indirect)?$`).ReplaceAllString(text, "\t$1 // indirect")
 	required = strings.Replace(required, "module restsrv\n", "module example\n", 1)

@@ -12,9 +12,9 @@ import (
 	"restsrv/engine/transfer"
 )
 
-// fillFirst loads data of the application before the server answers requests. A new database gets all data. A
-// database that is not new gets only those accounts and roles that it does not have yet. If several servers start on
-// a new database, one of them loads the data and the others wait.
+// fillFirst loads data of the application before the server answers requests. A new database gets
+// all data. Another database gets only the accounts and roles that it does not have yet. If
+// several servers start on a new database, one of them loads the data and the others wait.
 func (s *Server) fillFirst(ctx context.Context, a *loadedApp) error {
 	fresh, err := s.db.Store.Fresh(ctx)
 	if err != nil {

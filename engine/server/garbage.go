@@ -14,13 +14,13 @@ import (
 const GCPercent = 200
 
 // leastGarbage is the minimum garbage between two collections, in MiB. Without it, a busy server
-// with 3 MiB of live objects would collect 50 times a second and spend 10 to 20 percent of its
-// processor time on that.
+// with 3 MiB of live objects would collect 50 times a second, which takes 10 to 20 percent of its
+// processor time.
 const leastGarbage = 16
 
-// If the live heap is larger than manyLive MiB, the part above that limit allows less garbage: slowPercent of its
-// size instead of GCPercent. A large heap often contains temporary data, such as objects of large answers; it should
-// not cause even more garbage.
+// If the live heap is larger than manyLive MiB, the part above manyLive increases the allowed
+// garbage by only slowPercent of its size instead of GCPercent. A large heap often contains
+// temporary data, such as objects of large answers; this data should not cause even more garbage.
 const (
 	manyLive    = 32
 	slowPercent = 50
@@ -50,9 +50,10 @@ func pace(set int) {
 	runtime.AddCleanup(new([64]byte), pace, percent)
 }
 
-// pacedPercent returns the value for GOGC after a collection. live is the size of the live heap in bytes. held of
-// these bytes are in bodies and answers of requests. They do not increase the allowed garbage, because they are large
-// and are soon released. As Go itself does, pacedPercent assumes at least 4 MiB of live bytes.
+// pacedPercent returns the value for GOGC after a collection. live is the size of the live heap
+// in bytes, and held is the part of it in bodies and answers of requests. Held bytes do not
+// increase the allowed garbage, because they are soon released. Like Go itself, pacedPercent
+// assumes at least 4 MiB of live bytes.
 func pacedPercent(live, held uint64) int {
 	all := max(int(live>>20), 4)
 	rest := max(all-int(held>>20), 0)

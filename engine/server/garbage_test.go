@@ -10,14 +10,14 @@ import (
 
 // TestPaceGC checks that GOGC follows the size of the live heap up and down.
 func TestPaceGC(t *testing.T) {
-	defer debug.SetGCPercent(debug.SetGCPercent(GCPercent)) // main does
+	defer debug.SetGCPercent(debug.SetGCPercent(GCPercent)) // the main program does the same
 	paceGC(func() int64 { return 0 })
 	percent := []metrics.Sample{{Name: "/gc/gogc:percent"}, {Name: "/gc/heap/live:bytes"}}
 	follows := func(to func(percent int, live uint64) bool) {
 		t.Helper()
 		for range 200 {
 			runtime.GC()
-			time.Sleep(10 * time.Millisecond) // the cleanup runs beside this
+			time.Sleep(10 * time.Millisecond) // the cleanup runs in another goroutine
 			metrics.Read(percent)
 			if to(int(percent[0].Value.Uint64()), percent[1].Value.Uint64()) {
 				return
@@ -37,7 +37,7 @@ func TestPacedPercent(t *testing.T) {
 			t.Errorf("%d live bytes: GOGC %d, expected %d", live, got, want)
 		}
 	}
-	// Bodies and answers do not raise the amount of garbage.
+	// Bodies and answers do not increase the allowed garbage.
 	for held, want := range map[uint64]int{0: 98, 60 << 20: 68, 100 << 20: 16, 200 << 20: 16} {
 		if got := pacedPercent(100<<20, held); got != want {
 			t.Errorf("100 MiB live, %d bytes held: GOGC %d, expected %d", held, got, want)

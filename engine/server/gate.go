@@ -35,8 +35,9 @@ func (e *edition) openGate(context.Context, *edition) error {
 	return nil
 }
 
-// logEmptyList logs that an account got an empty list of items of class c because of its permissions, and the command
-// that explains them. all is true if the account may not read any item of the class, and false if it may read some.
+// logEmptyList logs that an account got an empty list of items of class c because of its
+// permissions. It also logs the command that explains these permissions. all is true if the
+// account may not read any item of the class, and false if it may read some items.
 func (e *edition) logEmptyList(ctx context.Context, c *engine.Class, all bool) {
 	a := engine.AccountFrom(ctx)
 	if a == nil {

@@ -10,9 +10,10 @@ import (
 	"restsrv/engine/gateway"
 )
 
-// openGateways creates the gateways of the application. If their settings have not changed, it reuses those of the
-// previous edition: each gateway has fetched a token, and the number of tokens of an account is limited. A gateway
-// can therefore outlive its edition, so it asks the server for the current edition at each request.
+// openGateways creates the gateways of the application. If their settings have not changed, it
+// reuses the gateways of the previous edition, because each gateway has fetched a token and the
+// number of tokens of an account is limited. A gateway can therefore outlive its edition, so it
+// asks the server for the current edition at each request.
 func (e *edition) openGateways(_ context.Context, before *edition) (err error) {
 	if len(e.config.Gateways) == 0 {
 		return nil
@@ -44,8 +45,8 @@ func gatewayConfigs(gateways []deploy.Gateway) []gateway.Config {
 	return configs
 }
 
-// validToken reports whether the token of a gateway is still valid. If that cannot be checked, it
-// returns true.
+// validToken reports whether the token of a gateway is still valid. It returns true if the check
+// fails for another reason, such as an unavailable database.
 func (s *Server) validToken(ctx context.Context, token string) bool {
 	_, err := s.current.Load().accounts.Authenticate(engine.WithAccount(ctx, nil), engine.AuthToken, engine.Credentials{Token: token})
 	return engine.CodeOf(err) != engine.Forbidden

@@ -13,7 +13,7 @@ import (
 const forgetEvery = time.Hour
 
 // forgetChanges deletes old records of the journal in the background until stop is called. The
-// maximum age is the one in the current deploy.json.
+// current deploy.json sets the maximum age.
 func (s *Server) forgetChanges() (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{})

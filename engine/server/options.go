@@ -24,9 +24,10 @@ func loadApp(file string, modules map[string]service.Module, strict bool) (*appd
 	return a, a.Report(err, wrongOptions(a))
 }
 
-// wrongOptions returns a fault for each built-in service that rejects its options. To find out, it creates the
-// services without a database, and does not use them. It leaves out the services that an embedding program has added
-// (Config.Services), because creating them may have effects.
+// wrongOptions returns a fault for each built-in service that rejects its options. To check the
+// options, it creates the services without a database and then discards them. It does not check
+// services that an embedding program has added (Config.Services), because creating them may have
+// effects.
 func wrongOptions(a *appdata.App) (faults engine.Faults) {
 	e := &edition{Server: &Server{db: &appdata.Database{Images: image.New(image.Config{})}}, config: a.Config, meta: a.Meta, shown: a.Presentation}
 	components := e.components()

@@ -15,11 +15,15 @@ import (
 	"restsrv/engine/server/appdata"
 )
 
-// reading records the state of the files of an application, so that a reload can find out whether they have changed.
-// The key is the path of a file, and the value a hash of its content. There are two other kinds of entries. For files
-// that are read on demand (see meta.Presentation), the value is the size and the time of the last change. For a
-// service without a script file, the value is the path at which the script would be found. Scripts have no entries,
-// because they are reloaded separately.
+// reading records the state of the files of an application, so that a reload can find out whether
+// they have changed. Each key is the path of a file. The value depends on the kind of the file:
+//
+//   - usually, a hash of the content
+//   - for a file that is read on demand (see meta.Presentation), the size and the time of the
+//     last change
+//   - for a service without a script file, the path at which the script would be found
+//
+// Other scripts have no entries, because they are reloaded separately.
 type reading map[string]string
 
 // loadedApp is an application with the state of its files when they were read.
@@ -62,8 +66,8 @@ func sourcesOf(file string) reading {
 	return r
 }
 
-// withConfigured adds the files that the configuration names, and files that are read on demand.
-// known are the names that deploy.json may use.
+// withConfigured adds the files that the configuration names, and the files that are read on
+// demand. known are the names that deploy.json can use.
 func (r reading) withConfigured(file string, config *deploy.Config, known deploy.Known) reading {
 	for _, path := range config.Read {
 		if r[path] == "" {
@@ -72,7 +76,7 @@ func (r reading) withConfigured(file string, config *deploy.Config, known deploy
 	}
 	r.addPresentation(config.Dir)
 	if lacksScripts(config) {
-		again, _ := deploy.Load(file, known) // a missing script may exist by now, under another name
+		again, _ := deploy.Load(file, known) // a missing script may exist now, perhaps under another name
 		for _, svc := range again.Services {
 			r["script of "+svc.Name] = svc.Script
 		}
@@ -89,7 +93,7 @@ func (r reading) addFile(path string) {
 	r[path] = string(sum[:])
 }
 
-// late is the beginning of the keys for files that are read on demand.
+// late is the prefix of the keys for files that are read on demand.
 const late = "shown: "
 
 func (r reading) addPresentation(dir string) {
@@ -116,8 +120,8 @@ func (r reading) samePresentation(other reading) bool {
 	return shown(r).same(shown(other))
 }
 
-// ofPresentation reports whether a path is in a folder with files that are read on demand, or above
-// such a folder.
+// ofPresentation reports whether a path is a folder with files that are read on demand, or lies
+// in or above such a folder.
 func ofPresentation(dir, path string) bool {
 	return slices.ContainsFunc(meta.PresentationDirs(), func(folder string) bool {
 		folder = filepath.Join(dir, folder)
@@ -128,8 +132,8 @@ func ofPresentation(dir, path string) bool {
 // same reports whether both readings are equal.
 func (r reading) same(other reading) bool { return maps.Equal(r, other) }
 
-// ofApplication reports whether a file belongs to an application because of its name and folder. It
-// does not consider files that the configuration names.
+// ofApplication reports whether a file belongs to an application because of its name and folder.
+// It does not look at the files that the configuration names.
 func ofApplication(dir, path string) bool {
 	name := filepath.Base(path)
 	if rel, err := filepath.Rel(dir, path); err == nil && deploy.IsSource(filepath.ToSlash(rel)) {
@@ -155,7 +159,7 @@ func lacksScripts(c *deploy.Config) bool {
 	return false
 }
 
-// affectedBy reports whether changes of the given files and folders may affect the edition.
+// affectedBy reports whether changes of the given files and folders can affect the edition.
 func (e *edition) affectedBy(changed []string) bool {
 	if lacksScripts(e.config) {
 		return true
@@ -181,7 +185,7 @@ func isAbove(path, file string) bool {
 	return ok && (rest == "" || rest[0] == filepath.Separator)
 }
 
-// isWatched reports whether a file may belong to an application because of its extension.
+// isWatched reports whether a file can belong to an application, judging by its extension.
 func (s *Server) isWatched(path string) bool {
 	switch filepath.Ext(path) {
 	case ".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx", ".json", ".yml", ".yaml", ".ini":

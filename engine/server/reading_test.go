@@ -9,9 +9,9 @@ import (
 	"restsrv/engine/server/appdata"
 )
 
-// TestWhatAnApplicationIsReadFrom checks which changed files make a new edition.
-// Other files, such as those of data, which only the first start and restsrv
-// import read, make none.
+// TestWhatAnApplicationIsReadFrom checks for which changed files a reload creates a new edition.
+// Some files do not cause one, such as files in the folder data, which only the first start and
+// restsrv import read.
 func TestWhatAnApplicationIsReadFrom(t *testing.T) {
 	dir := writeApplication(t, map[string]string{
 		"deploy.json": `{"parametrised":true,"modules":{"api":{"globals":{"di":{"gate":{"module":"modules/rest/client/GateWay","options":{"base":"/api","clientId":"a","clientSecret":"b","definition":"gate.yml"}}}}}}}`,
@@ -45,8 +45,7 @@ func TestWhatAnApplicationIsReadFrom(t *testing.T) {
 	}
 }
 
-// TestFixedSettings checks which changed settings are reported as needing a
-// restart, and that no other setting is.
+// TestFixedSettings checks which changed settings are reported because they need a restart.
 func TestFixedSettings(t *testing.T) {
 	read := func(globals string) *appdata.App {
 		t.Helper()

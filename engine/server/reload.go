@@ -49,10 +49,11 @@ func (s *Server) read(before *edition) (*loadedApp, error) {
 	}
 }
 
-// reload handles changes of files. If changed is nil, all files may have changed. If deploy.json, classes or other
-// files of the application differ, reload creates a new edition, and rest does nothing. Otherwise the caller must
-// call rest, which reloads the changed scripts. This can take long, so rest does not hold the lock, and another
-// reload may start meanwhile. If a reload fails, the current edition stays.
+// reload handles changes of files. If changed is nil, all files may have changed. If deploy.json,
+// classes or other files of the application differ, reload creates a new edition and returns a
+// rest that does nothing. Otherwise the caller must call rest, which reloads the changed scripts.
+// Because rest can take long, it does not hold the lock, and another reload can start before it
+// ends. If a reload fails, the current edition stays.
 func (s *Server) reload(ctx context.Context, changed []string) (rest func()) {
 	s.reloading.Lock()
 	defer s.reloading.Unlock()
@@ -88,8 +89,8 @@ func (s *Server) logIgnoredData(changed []string) {
 	}
 }
 
-// renew reads the application and replaces the edition. It returns the changes of the
-// database, each as a text.
+// renew reads the application and replaces the edition. changes describes the changes of the
+// database in words.
 func (s *Server) renew(ctx context.Context, before *edition) (changes []string, err error) {
 	a, err := s.read(before)
 	if err != nil {
@@ -187,12 +188,12 @@ func (s *Server) logReload(r Reload) {
 	}
 }
 
-// sameSave is the time within which changed files may arrive in several events, although
-// they were saved together.
+// sameSave is the time within which the events about files that were saved together should
+// arrive.
 const sameSave = time.Second
 
-// reportScripts reports a reload of scripts. A failure that was reported a moment ago is
-// left out: if deploy.json and a script change together, both may lead to a reload.
+// reportScripts reports a reload of scripts. It leaves out a failure that was reported a moment
+// ago: if deploy.json and a script change together, both changes may reload the script.
 func (s *Server) reportScripts(r script.Report) {
 	s.reporting.Lock()
 	defer s.reporting.Unlock()

@@ -9,7 +9,8 @@ import (
 	"restsrv/engine/script/module"
 )
 
-// TestFailuresAreReportedOnce: the same failure in two reloads at once is reported once.
+// TestFailuresAreReportedOnce checks that a failure is reported once if two reloads follow each
+// other closely.
 func TestFailuresAreReportedOnce(t *testing.T) {
 	var got []int
 	s := &Server{failures: map[string]failure{}, options: Config{ScriptsReloaded: func(r script.Report) { got = append(got, len(r.Failed), len(r.Down)) }}}

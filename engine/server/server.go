@@ -41,8 +41,8 @@ import (
 	"restsrv/engine/share"
 )
 
-// Config holds the settings of a server. The zero value is for the application in the current
-// directory.
+// Config holds the settings of a server. With the zero value, the server serves the application
+// in the current directory.
 type Config struct {
 	// Application is an application directory or its deploy.json or deploy.yml. The default
 	// is deploy.json.
@@ -70,8 +70,8 @@ type Config struct {
 	// deploy.json refers to the service.
 	Services map[string]service.Module
 
-	// The following functions show events to the user of a terminal. If one is nil, the event is
-	// logged instead.
+	// The following functions show events to the user of a terminal. If a function is nil, its
+	// event is logged instead.
 
 	// Progress is called when a long import begins. total is the number of objects. The server calls
 	// add with the number of objects imported since the last call, and done at the end.
@@ -124,7 +124,7 @@ type Server struct {
 
 	reloading sync.Mutex
 	failed    bool     // the last reload of the application failed
-	missed    []string // files that had changed before the failed reload
+	missed    []string // files that had changed before the failed reload and must be looked at again
 
 	reporting sync.Mutex
 	failures  map[string]failure // the last reported failures of scripts, by service
@@ -199,8 +199,8 @@ func (s *Server) Start(ctx context.Context) error {
 
 // Run listens on the address and answers requests until ctx ends. Then it waits for running
 // requests, at most for the time in deploy.json, and closes the server. On SIGHUP it reloads the
-// application. Run binds the address before it creates anything, so if the address is in use,
-// nothing has changed.
+// application. Run binds the address first, so if the address is in use, it has not created or
+// changed anything.
 func (s *Server) Run(ctx context.Context) (err error) {
 	l, err := listenOn(s.listenAddr(s.started))
 	if err != nil {

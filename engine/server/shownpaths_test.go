@@ -2,7 +2,7 @@ package server
 
 import "testing"
 
-// TestShownPaths: paths below a changed folder are left out.
+// TestShownPaths checks that ShownPaths leaves out paths below another changed folder.
 func TestShownPaths(t *testing.T) {
 	for _, c := range []struct {
 		paths []string

@@ -15,8 +15,8 @@ import (
 	"restsrv/engine/mistake"
 )
 
-// Limits of a zip file. In addition, a file in it may have at most maxLine bytes unpacked, like a
-// data file.
+// Limits of a zip file. In addition, each file inside may have at most maxLine bytes when
+// unpacked, like a data file.
 const (
 	maxContentsList = 64 << 20 // bytes of the list of files, which is read into memory
 	unpackedBase    = 64 << 20 // unpacked bytes that each zip file may have
@@ -99,7 +99,7 @@ func (a *archive) readFile(f *zip.File) ([]byte, error) {
 	return text, nil
 }
 
-// archived is the kind of a file in a zip file.
+// archived is the kind of a file inside a zip file.
 type archived int
 
 const (
@@ -148,8 +148,8 @@ func (d *directory) countObjects(name string) (n int64) {
 	return n
 }
 
-// yieldArchive yields the objects of a zip file and then its sequences. It reads one file at a time
-// into memory. It returns false if yield does.
+// yieldArchive yields the objects of a zip file and then its sequences. It reads one file at a
+// time into memory. It stops and returns false when yield returns false.
 func (d *directory) yieldArchive(name string, yield func(Object) bool) bool {
 	a, err := openArchive(d.folder, name)
 	if err != nil {

@@ -53,7 +53,7 @@ func objectsOf(t testing.TB, archive []byte) (total int64, lines []string) {
 	return s.Total, lines
 }
 
-// TestZipLimits: a zip file is not unpacked beyond its limits.
+// TestZipLimits checks that a zip file is not unpacked beyond its limits.
 func TestZipLimits(t *testing.T) {
 	big := strings.Repeat("x", 34<<20)
 	huge := zipped(t, "book@lib@1.json", big+big, "book@lib@2.json", `{}`)

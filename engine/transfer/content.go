@@ -20,9 +20,9 @@ import (
 const fileKind = "$$FILE$$"
 
 // prepareFields converts the fields of an object of class c to the form that requests have:
-// exported files become uploads, and empty passwords become null. The object may be the value of
-// a structure. Then prefix is the name of the structure with a $, such as "passport$", and
-// otherwise "". at is the JSON path of the object.
+// exported files become uploads, and empty passwords become null. If the object is the value of a
+// structure, prefix is the name of the structure with a $, such as "passport$"; otherwise prefix
+// is "". at is the JSON path of the object.
 func (r *reader) prepareFields(c *engine.Class, in engine.Fields, prefix, at string) (engine.Fields, error) {
 	out := make(engine.Fields, 0, len(in))
 	for _, f := range in {
@@ -38,8 +38,9 @@ func (r *reader) prepareFields(c *engine.Class, in engine.Fields, prefix, at str
 	return out, nil
 }
 
-// prepareValue converts the value of one field. p is its property, or nil if the class does not
-// have it. If keep is false, the field must be left out. For prefix see prepareFields.
+// prepareValue converts the value of one field. p is the property of the field, or nil if the
+// class does not have it. If keep is false, the field must be left out. For prefix see
+// prepareFields.
 func (r *reader) prepareValue(c *engine.Class, p *engine.Property, f engine.Field, prefix, path string) (value any, keep bool, err error) {
 	fields, object := f.Value.(engine.Fields)
 	list, array := f.Value.([]any)

@@ -12,7 +12,7 @@ import (
 )
 
 // Sum is the number of the items of one class, or of the links of one collection, with a hash of
-// them. The hash depends on the order of insertion.
+// these items or links. The hash depends on the order of insertion.
 type Sum struct {
 	Name  string // full name of the class, or class.collection
 	Count int64
@@ -58,7 +58,8 @@ func copyItems(ctx context.Context, from, to Archive, c *engine.Class, progress 
 		return err
 	}
 	for after := int64(0); ; {
-		// Writing inside the callback is not possible, since it must not call a store.
+		// The callback of Dump must not call a store, so the items are written after Dump has
+		// returned.
 		last, err := from.Dump(ctx, c, after, batchSize, func(it *engine.Item) error {
 			batch = append(batch, it.Clone())
 			return nil

@@ -21,10 +21,12 @@ import (
 // sequencesFile is the name of the file with the last numbers of sequences, such as {"orders": 12}.
 const sequencesFile = "sequences.data"
 
-// Directory returns the source for an IONDV data folder. The folder has a file for each object,
-// named class@namespace@id.json, with each part escaped as in a URL. If the name has two parts,
-// they are class and id. If it has one part, that is the class, and the object must contain its
-// key. The parameter namespace is used in both cases.
+// Directory returns the source for an IONDV data folder. The folder has a file for each object.
+// The name of the file is one of these, with each part escaped as in a URL:
+//
+//   - class@namespace@id.json
+//   - class@id.json, with the parameter namespace as the namespace of the class
+//   - class.json, with the same namespace; the object must contain its key
 //
 // The source yields the objects first, then the numbers of sequences in sequences.data, then the
 // contents of zip files with such files. It reports other files.
@@ -64,7 +66,7 @@ func (d *directory) addFile(name string) {
 	*list = append(*list, name)
 }
 
-// eachObject yields the objects of the folder, ordered as Directory says.
+// eachObject yields the objects of the folder in the order that Directory describes.
 func (d *directory) eachObject(yield func(Object) bool) {
 	for _, names := range [][]string{d.objects, d.sequences} {
 		sort.Strings(names)
@@ -162,7 +164,7 @@ func statRegular(folder fs.FS, name string) (fs.FileInfo, error) {
 }
 
 // readSequences yields the numbers in sequences.data, and an error for each entry that is not a
-// valid number. It returns false if yield does.
+// valid number. It stops and returns false when yield returns false.
 func readSequences(where string, text []byte, err error, yield func(Object) bool) bool {
 	var fields engine.Fields
 	if err == nil {
@@ -189,7 +191,8 @@ func readSequences(where string, text []byte, err error, yield func(Object) bool
 	return yield(Object{Where: where, Size: 1, Numbers: numbers})
 }
 
-// wholeNumber returns the number in v if it is a number or text, whole and not negative.
+// wholeNumber returns the number in v, which can be a JSON number or text. ok is false if v has
+// another form, or if the number is negative or not whole.
 func wholeNumber(v any) (int64, bool) {
 	text, ok := v.(string)
 	if n, is := v.(json.Number); is {

@@ -22,9 +22,9 @@ const pieceSize = 1 << 20
 type ExportConfig struct {
 	Data    Dumper
 	Classes []*engine.Class // classes to export, including those of the server, in the order of the export
-	// Files is the class of file records; each names a content by its hash. Content holds these
-	// contents. If either is nil, contents are not exported. The caller must not delete the content
-	// of a file before the export ends.
+	// Files is the class of file records; each record names a content by its hash. Content holds
+	// the contents. If either is nil, contents are not exported. The caller must not delete the
+	// content of a file before the export ends.
 	Files   *engine.Class
 	Content Content
 	// Lost, if not nil, is called for each content that is missing in Content. Its arguments are
@@ -60,10 +60,10 @@ func Total(ctx context.Context, data Dumper, classes []*engine.Class) (total int
 }
 
 // Export writes items, links, counters and the contents of files as NDJSON (see line.go), from
-// which Import can restore them. It also exports stored items of classes that the application does
-// not have any more. All data is from one snapshot, so concurrent writes do not affect the export.
-// Equal data gives equal text. At most one page of items is in memory. The result is the number of
-// exported items by class.
+// which Import can restore them. It also exports stored items of classes that the application
+// does not have any more. All data is from one snapshot, so concurrent writes do not affect the
+// export. Exports of equal data are equal texts. At most one page of items is in memory. The
+// result is the number of exported items by class.
 func Export(ctx context.Context, cfg ExportConfig, out io.Writer) (items map[string]int, err error) {
 	e := &exporter{ExportConfig: cfg, out: bufio.NewWriterSize(out, 1<<16), items: map[string]int{}}
 	e.writeLine([]byte(header))
@@ -111,7 +111,8 @@ func (e *exporter) begin(ctx context.Context) error {
 	return err
 }
 
-// writeLine writes a line. If that fails, the next call of writeError or Flush returns the error.
+// writeLine writes a line. If the write fails, the next call of writeError or Flush returns the
+// error.
 func (e *exporter) writeLine(text []byte) {
 	_, _ = e.out.Write(text)
 	_ = e.out.WriteByte('\n')

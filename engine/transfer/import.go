@@ -26,8 +26,8 @@ type Config struct {
 	// Otherwise the object is imported without values that do not fit.
 	Strict bool
 	// Stage returns the stage item that records the state of an object in a workflow (see
-	// engine/workflow). It returns nil if the class has no such workflow, or the workflow no such
-	// stage. If Stage itself is nil, stages are not imported.
+	// engine/workflow). It returns nil if the class has no such workflow, or if the workflow has
+	// no such stage. If Stage itself is nil, stages are not imported.
 	Stage func(c *engine.Class, id, workflow, stage string) *engine.Item
 	// Accept stores the uploaded files in the values of an object. If it is nil, objects with files
 	// are refused.
@@ -38,16 +38,17 @@ type Config struct {
 	Matches func(ctx context.Context, hash, plain string) (bool, error)
 	// Generate provides generated values; GUID and Now must be set.
 	Generate engine.Generate
-	// Content stores the contents of files in an export. If it is nil, they are refused.
+	// Content stores the contents of files in an export. If Content is nil, these contents are
+	// refused.
 	Content Content
 	// Progress is called after each object with its Size, in units of Source.Total.
 	Progress func(done int64)
 }
 
 // Import saves the objects of a source. An object may refer to objects that come later in the
-// source. If an object is already stored, only different values are changed. If an object cannot be
-// saved, Import adds it to the report and continues. Import returns an error if the database is
-// unavailable or ctx ends. It writes no journal.
+// source. If an object is already stored, Import writes only the values that differ. If an object
+// cannot be saved, Import adds it to the report and continues. Import returns an error if the
+// database is unavailable or ctx ends. It writes no journal.
 func Import(ctx context.Context, cfg Config, s Source) (*Report, error) {
 	ctx = engine.Unjournaled(ctx)
 	if s.Exact {
@@ -82,7 +83,8 @@ type importer struct {
 }
 
 // takeObject adds an object to the batch. It saves the batch first if the batch is full, or if
-// it contains an object with the same id, because the new object must be saved after that one.
+// the batch contains an object with the same id, because the new object must be saved after that
+// object.
 func (im *importer) takeObject(ctx context.Context, in Object) error {
 	defer im.reportProgress(in.Size)
 	if in.Numbers != nil {
@@ -166,8 +168,8 @@ func (im *importer) countTaken(o *object) {
 	im.report.Refused = append(im.report.Refused, o.left...)
 }
 
-// writeTogether writes objects with one call of write. If that fails, it writes them one by one, to
-// find out which of them are refused.
+// writeTogether writes objects with one call of write. If the call fails, it writes them one by
+// one, to find out which of the objects are refused.
 func (im *importer) writeTogether(objects []*object, write func([]*object) error) error {
 	if len(objects) == 0 {
 		return nil
@@ -195,7 +197,7 @@ func (im *importer) writeTogether(objects []*object, write func([]*object) error
 	return nil
 }
 
-// retryRefused saves the refused objects again, since they may have referred to later objects.
+// retryRefused saves the refused objects again, since they may refer to objects that came later.
 func (im *importer) retryRefused(ctx context.Context) error {
 	im.last = true
 	for _, o := range im.again {

@@ -23,8 +23,8 @@ const header = headerStart + `,"_version":1}`
 
 const headerStart = `{"_restsrv":"export"`
 
-// ending is the last line. The export is incomplete if it is missing, or if the number of items
-// differs.
+// ending is the last line. An export is incomplete if this line is missing, or if it contains
+// another number of items than the export.
 type ending struct {
 	Kind  string `json:"_restsrv"`
 	Items int    `json:"items"`

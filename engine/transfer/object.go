@@ -73,8 +73,8 @@ type reader struct {
 	text   []byte // text of the file with the object; nil if the object is a line
 }
 
-// leaveOut records that a value is not imported. In a strict import it returns err instead, and the
-// object is refused.
+// leaveOut records that a value is not imported. In a strict import it returns err instead, so
+// that the object is refused.
 func (r *reader) leaveOut(rule *mistake.Rule, attribute string, err error) error {
 	if r.Strict {
 		return ruled{err, rule}
@@ -159,7 +159,7 @@ func (r *reader) bindValues(in engine.Fields) error {
 	}
 	for _, name := range unknown {
 		if p := o.class.Property(name); p != nil && p.Back != nil {
-			continue // the other object stores this relation
+			continue // the relation is stored in the other object
 		}
 		if name = o.class.FullName + "." + name; r.report.Ignored[name] == 0 {
 			r.report.IgnoredIn[name] = o.where
@@ -184,8 +184,8 @@ func (r *reader) keepValue(p *engine.Property, v any) error {
 	return nil
 }
 
-// identify completes the object: if the key is missing, it is taken from the id, and then the id is
-// computed from the key. If the source gives both, the key takes precedence.
+// identify completes the object: if the key is missing, it is taken from the id. Then the id is
+// computed from the key, so if the source gives both, the key takes precedence.
 func (o *object) identify() error {
 	missing := func(p *engine.Property) bool { return o.given[p.Index] == engine.Absent || o.given[p.Index] == nil }
 	if o.id != "" {
@@ -210,8 +210,8 @@ func (o *object) identify() error {
 	return nil
 }
 
-// storeFiles stores the files in the values of the object. If an exported file has a name but no
-// content, it is recorded without content, which may be imported later.
+// storeFiles stores the files in the values of the object. An exported file with a name but no
+// content is recorded without content; its content can be imported later.
 func (im *importer) storeFiles(ctx context.Context, o *object) error {
 	if !hasFiles(o.given) {
 		return nil
@@ -356,7 +356,7 @@ func queryFor(root *engine.Class, objects map[string]*object) (*engine.Query, er
 // and files that are equal to the stored ones from the given values, so that they are not stored
 // again.
 func (im *importer) isUnchanged(ctx context.Context, o *object) (bool, error) {
-	// If the stored object has a descendant class, it keeps its class and version.
+	// A stored object of a descendant class keeps its class and version.
 	same := o.stored.Class == o.class && o.stored.Version == o.version || slices.Contains(o.class.Descendants, o.stored.Class)
 	for i, v := range o.given {
 		p := o.class.Properties[i]

@@ -10,7 +10,7 @@ import (
 	"restsrv/engine"
 )
 
-// Content is a storage for the contents of files, with the hash of a content as its key.
+// Content is a storage for the contents of files. The key of a content is its hash.
 type Content interface {
 	// Put stores the content and returns its hash.
 	Put(ctx context.Context, content io.Reader) (hash string, err error)
@@ -153,8 +153,8 @@ func (r *restorer) takeItem(ctx context.Context, l line, where string) error {
 	return r.flush(ctx)
 }
 
-// flush stores the collected items with one call, then the links. If a call fails, they are stored
-// one by one.
+// flush stores the collected items with one call, then the links with another call. If a call
+// fails, flush stores them one by one.
 func (r *restorer) flush(ctx context.Context) error {
 	if err := r.flushItems(ctx); err != nil {
 		return err

@@ -7,8 +7,8 @@ import (
 	"restsrv/engine"
 )
 
-// completeObject decides how an object is saved. For a new object, it adds defaults and generated
-// values, if possible; the object is then written directly. As in IONDV, an object with a key may
+// completeObject decides how an object is saved. If possible, it adds defaults and generated
+// values to a new object, which is then written directly. As in IONDV, an object with a key can
 // be saved without a required value.
 func (im *importer) completeObject(ctx context.Context, o *object) error {
 	if o.class.Abstract {
@@ -33,7 +33,7 @@ func (im *importer) completeObject(ctx context.Context, o *object) error {
 			full[p.Index] = hash
 		}
 		if p.Formula != nil && p.Cached {
-			return nil // only Archive.Save computes it
+			return nil // only Archive.Save computes the value
 		}
 	}
 	o.class.Stamp(full, im.Generate, true)
@@ -75,8 +75,8 @@ func (im *importer) storeObjects(ctx context.Context, objects []*object) error {
 	return im.Data.Import(ctx, items)
 }
 
-// saveObjects saves objects with Archive.Save, like records of builtin/acceptor. All objects have
-// the same creator, who counts as the account that writes them.
+// saveObjects saves objects with Archive.Save, like records of builtin/acceptor. All objects must
+// have the same creator, which counts as the account that writes them.
 func (im *importer) saveObjects(ctx context.Context, objects []*object) error {
 	var stages []*engine.Item
 	records := make([]engine.Record, len(objects))
@@ -97,8 +97,8 @@ func (im *importer) saveObjects(ctx context.Context, objects []*object) error {
 	return err
 }
 
-// storeIncomplete stores an object without a required value, which Archive.Save refuses. It does
-// not compute values that Save would compute.
+// storeIncomplete stores an object without a required value, which Archive.Save would refuse. It
+// does not compute the values that Save computes.
 func (im *importer) storeIncomplete(ctx context.Context, o *object) error {
 	it := &engine.Item{Class: o.class, Version: o.version, Creator: o.creator, Editor: o.editor, Values: slices.Clone(o.given)}
 	if o.stored == nil {

@@ -37,8 +37,8 @@ type Dumper interface {
 	Dump(ctx context.Context, root *engine.Class, after int64, count int, visit func(*engine.Item) error) (last int64, err error)
 	// Linked returns the collections that are stored as links, which are pairs of owner and member.
 	Linked() []*engine.Property
-	// DumpLinks calls visit with the ids of the links of such a collection. For after, count and
-	// last see Dump.
+	// DumpLinks calls visit with the ids of owner and member of each link of a collection that
+	// Linked returns. For after, count and last see Dump.
 	DumpLinks(ctx context.Context, p *engine.Property, after int64, count int, visit func(owner, member string) error) (last int64, err error)
 	// Counters returns the last number of each counter, by its name.
 	Counters(ctx context.Context) (map[string]int64, error)
@@ -48,8 +48,8 @@ type Dumper interface {
 	DumpForgottenLinks(ctx context.Context, visit func(class, collection, owner, member string) error) error
 }
 
-// Archive is a Dumper to which items, links and counters can also be written as they are stored.
-// Package engine/store implements it.
+// Archive is a Dumper to which items, links and counters can also be written exactly as they were
+// stored. Package engine/store implements it.
 type Archive interface {
 	Dumper
 	// Save inserts or changes items with all checks and computations (see engine.Repository).
@@ -62,7 +62,7 @@ type Archive interface {
 	ImportLinks(ctx context.Context, p *engine.Property, pairs [][2]string) error
 	// ImportCounters raises counters, by the names that Counters returns.
 	ImportCounters(ctx context.Context, counters map[string]int64) error
-	// RaiseNumbers raises sequences, by their names. It never lowers one.
+	// RaiseNumbers raises sequences, by their names. It never lowers a sequence.
 	RaiseNumbers(ctx context.Context, last map[string]int64) error
 }
 

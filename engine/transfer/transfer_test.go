@@ -82,7 +82,7 @@ func openLibrary(t *testing.T) *library {
 	return l
 }
 
-// open gives the library a new database.
+// open opens a new database for the library.
 func (l *library) open() {
 	l.t.Helper()
 	db, err := sqlite.Open(l.t.Context(), sqlite.Config{Path: filepath.Join(l.t.TempDir(), "test.db"), Synchronous: "normal"})
@@ -160,7 +160,7 @@ func (l *library) wantExport(want string) {
 	}
 }
 
-// refused returns the refusals, one per line. Refusals of values begin with "without".
+// refused returns the refusals, one per line. The line of a refused value begins with "without".
 func refused(r *transfer.Report) string {
 	var lines []string
 	for _, f := range r.Refused {
@@ -196,7 +196,7 @@ func TestImport(t *testing.T) {
 `
 	l.wantExport(want)
 
-	// A second import changes nothing, not even the revisions.
+	// A second import changes neither the data nor the revisions.
 	before := l.revisions()
 	r = l.importText(text)
 	if r.Count() != 3 || r.Unchanged != 3 || refused(r) != "" {
@@ -233,7 +233,8 @@ func (l *library) revisions() map[string]uint64 {
 	return all
 }
 
-// TestImportRefuses: objects that cannot be imported are reported with their line, and do not stop the import.
+// TestImportRefuses checks that objects that cannot be imported are reported with their line, and
+// do not stop the import.
 func TestImportRefuses(t *testing.T) {
 	l := openLibrary(t)
 	r := l.importText(`{"_class":"book@lib","_id":"b1","title":"Emma","no":1}
@@ -320,7 +321,8 @@ README.md: it is no object file`
 	}
 }
 
-// TestRestore: an export is restored byte by byte, into a new database, a second time, and over other data.
+// TestRestore checks that an export is restored byte by byte: into a new database, a second time,
+// and into a database with other data.
 func TestRestore(t *testing.T) {
 	l := openLibrary(t)
 	var text strings.Builder
@@ -356,7 +358,7 @@ func TestRestore(t *testing.T) {
 	if a, b := sums(l), sums(fresh); !slices.Equal(a, b) || len(a) != 5 || a[0].Count != 850 {
 		t.Errorf("sums %v and %v", a, b)
 	}
-	if a, b := sums(l), sums(other); slices.Equal(a, b) { // b0 keeps its place before b1, s1 before s0
+	if a, b := sums(l), sums(other); slices.Equal(a, b) { // b0 stays before b1, and s1 before s0
 		t.Error("the sums do not depend on the order of insertion")
 	}
 	if !strings.Contains(other.export(), `"_id":"s1","members":["b3","b1","gone"]`) {
@@ -364,7 +366,8 @@ func TestRestore(t *testing.T) {
 	}
 }
 
-// TestCopy: a copy has all data in the same order, and a second copy does not change it.
+// TestCopy checks that a copy has all data in the same order, and that a second copy does not
+// change it.
 func TestCopy(t *testing.T) {
 	l := openLibrary(t)
 	var text strings.Builder
@@ -386,7 +389,7 @@ func TestCopy(t *testing.T) {
 	}
 }
 
-// TestRestoreRefuses: errors in exports are reported.
+// TestRestoreRefuses checks that errors in exports are reported.
 func TestRestoreRefuses(t *testing.T) {
 	l := openLibrary(t)
 	l.importText(`{"_class":"book@lib","_id":"b1","title":"Emma","no":1}`)
@@ -410,7 +413,8 @@ func TestRestoreRefuses(t *testing.T) {
 	}
 }
 
-// TestLongLine: a line that is too long is refused, and the other lines are imported.
+// TestLongLine checks that a line that is too long is refused, and that the other lines are
+// imported.
 func TestLongLine(t *testing.T) {
 	l := openLibrary(t)
 	long := `{"_class":"book@lib","_id":"long","title":"` + strings.Repeat("x", 64<<20) + `"}`
@@ -442,7 +446,7 @@ func (c contents) Open(_ context.Context, hash string) (io.ReadCloser, error) {
 	return io.NopCloser(strings.NewReader(text)), nil
 }
 
-// TestContents: contents of files are exported in pieces, each content once.
+// TestContents checks that contents of files are exported in pieces, and each content once.
 func TestContents(t *testing.T) {
 	files := class("file", nil, property("id", engine.GUID, required), property("hash", engine.String))
 	if err := files.Init(); err != nil {
@@ -510,7 +514,8 @@ func TestContents(t *testing.T) {
 	}
 }
 
-// TestImportRetriesRefused: an object that is refused because it needs later changes is imported in the end.
+// TestImportRetriesRefused checks an object that is refused at first because it depends on a
+// later change: it is imported at the end.
 func TestImportRetriesRefused(t *testing.T) {
 	l := openLibrary(t)
 	l.book.Property("title").Unique = true
@@ -537,8 +542,9 @@ func TestImportRetriesRefused(t *testing.T) {
 	}
 }
 
-// TestImportObjectsWithoutID: if an object lacks a generated number, it cannot be written directly.
-// It is saved with the creator in the file, and a second import does not change it.
+// TestImportObjectsWithoutID checks objects without the number that the server generates, so that
+// they cannot be written directly. They are saved with the creator in the file, and a second
+// import does not change them.
 func TestImportObjectsWithoutID(t *testing.T) {
 	l := openLibrary(t)
 	for range 2 {

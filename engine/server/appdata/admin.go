@@ -40,9 +40,10 @@ func (d *Database) EnsureAdmin(ctx context.Context, given string, show func(acco
 	return nil
 }
 
-// writePassword writes a password to a new file beside the database and returns its path. It never replaces a file,
-// because an existing one may belong to another database. It tries the name admin-password, then admin-password-NAME
-// with the name of the database, then that name with a number.
+// writePassword writes a password to a new file beside the database and returns its path. It
+// never replaces an existing file, because that file may belong to another database. It tries the
+// name admin-password, then admin-password-NAME with the name of the database, then the second
+// name with a number added.
 func writePassword(database, password string) (string, error) {
 	base := filepath.Base(database)
 	stem := filepath.Join(filepath.Dir(database), "admin-password")
@@ -64,8 +65,8 @@ func writePassword(database, password string) (string, error) {
 }
 
 // WarnPasswordDiffers logs a warning if the given password (RESTSRV_ADMIN_PASSWORD) is not the
-// stored one. It has to compute a password hash, which is slow, so call it when the server already
-// answers requests.
+// stored password. It has to compute a password hash, which is slow, so call it when the server
+// already answers requests.
 func (d *Database) WarnPasswordDiffers(ctx context.Context, given string) {
 	differs, err := d.Accounts.AdminPasswordDiffers(ctx, given)
 	switch {

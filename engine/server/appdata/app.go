@@ -18,7 +18,7 @@ import (
 	"restsrv/engine/workflow"
 )
 
-// App is the application in one directory, as it was read.
+// App is an application that was read from its directory.
 type App struct {
 	Config   *deploy.Config
 	Meta     *meta.Repository
@@ -74,8 +74,8 @@ func Load(config string, known deploy.Known, strict bool) (*App, error) {
 	return a, nil
 }
 
-// Report adds faults to those that Load returned with its error err. It returns the error
-// with the faults that prevent a start.
+// Report adds more faults to err, which Load returned, and returns an error with all faults that
+// prevent a start.
 func (a *App) Report(err error, more engine.Faults) error {
 	var errs engine.Faults
 	if err != nil && !errors.As(err, &errs) || len(more) == 0 {
@@ -89,8 +89,7 @@ func (a *App) Report(err error, more engine.Faults) error {
 }
 
 // readWorkflows compiles the workflows of an application. properties are the names of properties
-// that customProfile adds to accounts. If a file does not contain a workflow, that is a fatal
-// fault.
+// that customProfile adds to accounts. A file without a workflow is a fatal fault.
 func readWorkflows(classes engine.MetaRepository, shown *meta.Presentation, properties []string) (*workflow.Definitions, engine.Faults) {
 	all, faults := shown.AllWorkflows()
 	flows, wrong := workflow.Load(classes, all, properties)
@@ -103,9 +102,9 @@ func (a *App) CheckPresentation() engine.Faults {
 	return a.Config.Locate(a.Presentation.Check(a.Meta))
 }
 
-// SeedObjects creates the objects that deploy.json describes if the database is new. If the
-// database refuses an object, that object is left out and reported in refused. If the application
-// is strict, this is an error instead.
+// SeedObjects creates the objects that deploy.json describes if the database is new. It leaves
+// out objects that the database refuses, and reports them in refused. If the application is
+// strict, a refused object is an error instead.
 func (a *App) SeedObjects(ctx context.Context, d *Database) (created int, refused engine.Faults, err error) {
 	records, places, _ := a.Config.Records(a.Meta) // its faults are reported when the application is loaded
 	for {
@@ -127,7 +126,7 @@ func (a *App) SeedObjects(ctx context.Context, d *Database) (created int, refuse
 }
 
 // refusedRecord returns the index of the record that caused an error of Save, and the reason.
-// reason is "" if the error has another cause.
+// reason is "" if no record caused the error.
 func refusedRecord(err error) (index int, reason string) {
 	var e *engine.Error
 	if errors.As(err, &e) && e.Bulk && (e.Code == engine.Invalid || e.Code == engine.Conflict) {

@@ -36,14 +36,15 @@ import (
 	"restsrv/engine/workflow"
 )
 
-// Database is the open database of an application, with the parts that store data in it.
+// Database is the open database of an application, with the parts of the server that store data
+// in the database.
 type Database struct {
 	Store      *store.Store // with the classes of the application; equal to Core in a running server
 	Core       *store.Store // with the system classes only, for parts that outlive an edition (see edition)
 	Accounts   *account.Store
 	Policy     *acl.Store
 	Files      *file.Storage
-	Images     *image.Storage // uses the same files; each edition sets its thumbnails
+	Images     *image.Storage // uses the contents in Files; each edition sets its thumbnails
 	Replays    *replay.Keeper
 	Cursors    query.CursorKey // secret key for cursors
 	Hasher     *account.Hasher
@@ -72,8 +73,8 @@ type System struct {
 	Leases   *engine.Class
 }
 
-// NewSystem returns new system classes. Each open database needs its own. There is one exception: a command that
-// copies a database opens both with the same classes.
+// NewSystem returns new system classes. Each open database needs its own system classes, with one
+// exception: a command that copies a database opens both databases with the same classes.
 func NewSystem() *System {
 	return &System{
 		Accounts: account.Classes(),
@@ -207,17 +208,17 @@ func (d *Database) removeRights(ctx context.Context, account string) error {
 // HasEnrichment reports whether aclMetaMap or customProfile adds data to accounts.
 func HasEnrichment(c *deploy.Config) bool { return c.MetaMap != nil || len(c.Profiles) > 0 }
 
-// SchemaHint describes how to keep the objects if the tables cannot be changed to fit the classes.
-// The export must be made with the old classes, because opening the database fails with the new
-// ones.
+// SchemaHint describes how to keep the objects if the tables cannot be changed to fit the
+// classes. The export must be made with the old classes, because the database cannot be opened
+// with the new classes.
 const SchemaHint = `To keep the objects: put the classes back as they were and run restsrv export -o all.ndjson;
 then change the classes and run restsrv import -db ANOTHER_DATABASE all.ndjson, and serve that one.`
 
 // commandWait is how long a command waits at most while a server is writing to the SQLite file.
 const commandWait = time.Minute
 
-// Connect opens a SQLite or PostgreSQL database. file is the SQLite file. For PostgreSQL it is a
-// path in the application directory, beside which files of the server can be written.
+// Connect opens a SQLite or PostgreSQL database. file is the SQLite file. For PostgreSQL, file is
+// a path in the application directory; the server can write its own files beside this path.
 func Connect(ctx context.Context, c *deploy.Config, url string, o Options) (db *sqldb.Database, file string, err error) {
 	if strings.HasPrefix(url, "postgres://") || strings.HasPrefix(url, "postgresql://") {
 		cfg := postgres.Config{URL: url, Pool: c.Pool, Scans: c.Shares.Scans, Log: o.Log}

@@ -19,10 +19,14 @@ import (
 	"restsrv/engine/workflow"
 )
 
-// Filling loads the data of an application directory into a database: accounts and roles of the folder acl if they
-// are new, objects of the folder data and, if the database is new, the objects in deploy.json. The database counts as
-// new until the objects in deploy.json are stored, and these come last. So if a filling is interrupted, the next
-// start repeats it.
+// Filling loads the data of an application directory into a database:
+//
+//   - accounts and roles of the folder acl that are new
+//   - objects of the folder data
+//   - the objects in deploy.json, if the database is new
+//
+// The objects in deploy.json come last, and the database counts as new until they are stored. So
+// if a filling is interrupted, the next start repeats it.
 type Filling struct {
 	App      *App
 	Database *Database
@@ -120,8 +124,8 @@ const (
 	DataDir = "data"
 )
 
-// HoldFirstStart runs work while no other process can load data into the new database. It calls
-// wait, if not nil, when it has to wait for another process.
+// HoldFirstStart runs work while no other process can load data into the new database. If it has
+// to wait for another process, it first calls wait, which may be nil.
 func HoldFirstStart(ctx context.Context, d *Database, wait func(), work func(context.Context) error) error {
 	return lease.Hold(ctx, d.Store, d.System.Leases, "first start", wait, work)
 }

@@ -64,7 +64,7 @@ func run(ctx context.Context, addr, app string) (err error) {
 	return nil
 }
 
-// count is a service that counts notes. deploy.json names it builtin/count.
+// count is a service that counts notes. Its name in deploy.json is builtin/count.
 type count struct {
 	data  engine.Repository
 	notes *engine.Class
