@@ -1,5 +1,5 @@
-// A service in the short form that reads its request. Everything about the
-// request is in req: params, query, body, headers and user.
+// A service in the short form that reads its request. req contains the whole request: params,
+// query, body, headers and user.
 module.exports = {
   // GET /rest/simple?name=Ann
   'GET /': (req) => ({ hello: req.query.name || req.user.name() }),
@@ -7,8 +7,9 @@ module.exports = {
   // POST /rest/simple with a JSON body or a form: the answer shows it
   'POST /': (req) => ({ hello: req.user.name(), received: req.body }),
 
-  // GET /rest/simple/<id of a note>: only its title. await what the repository
-  // promises; throw an error with a code to answer with that status.
+  // GET /rest/simple/<id of a note> returns only the title of the note. The functions of the
+  // repository return promises, so await them. If you throw an error with a code, its status is the
+  // status of the response.
   'GET /:id': async (req) => {
     const note = await dataRepo.getItem('note@sample', req.params.id);
     if (!note) {

@@ -1,6 +1,6 @@
-// Lists objects of one class. Each attribute of the body must be equal; with
-// no attributes all objects are listed. The options in deploy.json name the
-// class (className) and the repository (dataRepo).
+// Lists objects of one class. The objects must have the attribute values in the body; without
+// attributes, all objects are listed. The options in deploy.json name the class (className) and
+// the repository (dataRepo).
 const { Service } = require('restsrv');
 
 class StringList extends Service {
@@ -22,7 +22,8 @@ class StringList extends Service {
   }
 }
 
-// plain maps attribute names to values; __class and __classTitle are among them.
+// plain returns an object that maps attribute names to values. It includes __class and
+// __classTitle.
 function plain(item) {
   const result = {};
   for (const property of Object.values(item.getProperties())) {

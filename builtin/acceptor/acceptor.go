@@ -131,9 +131,9 @@ func (s *acceptor) accept(ctx context.Context, r *service.Request) (*service.Res
 // ignored is the beginning of the warning about unknown attributes.
 const ignored = "unknown attribute ignored"
 
-// repeatAnswer answers a request that was already executed. It returns the stored answer if the
-// account has the same rights as then and may still read all saved objects. Otherwise it makes a
-// new answer with the objects that the account may read now.
+// repeatAnswer answers a request that was already executed. It returns the stored answer if two
+// conditions are met: the account still has the same rights, and it can still read all saved
+// objects. Otherwise it makes a new answer with the objects that the account can read now.
 func (s *acceptor) repeatAnswer(ctx context.Context, r *service.Request, c service.Converter, attempt service.Attempt) (*service.Response, error) {
 	if err := s.checkStillAllowed(ctx, attempt.Saved()); err != nil {
 		return nil, err
@@ -162,9 +162,9 @@ func (s *acceptor) repeatAnswer(ctx context.Context, r *service.Request, c servi
 	return answer, nil
 }
 
-// checkStillAllowed checks that the account may still make a request that was already executed.
-// names are the saved items. It returns an error if the account may not save objects of one of
-// their classes.
+// checkStillAllowed checks that the account is still allowed to make a request that was already
+// executed. names are the saved items. It returns an error if the account may not save objects of
+// one of their classes.
 func (s *acceptor) checkStillAllowed(ctx context.Context, names []service.SavedItem) error {
 	asked := map[string]bool{}
 	for _, n := range names {
@@ -196,7 +196,8 @@ func (s *acceptor) runRequest(ctx context.Context, r *service.Request, c service
 	}
 	records, unknown, err := s.readRecords(ctx, in, engine.Record{Handling: r.Handling(s.handling), Brief: c == nil, Members: true})
 	if err != nil {
-		// A client that is still sending would not read the answer.
+		// Read the rest of the body, because a client that is still sending would not read the
+		// answer.
 		_, _ = io.Copy(io.Discard, r.Stream())
 		return nil, err
 	}

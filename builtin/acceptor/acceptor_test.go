@@ -94,7 +94,7 @@ func (f *fixture) count() int64 {
 	return n
 }
 
-// lines is a converter for bodies with one title per line.
+// lines is a converter for bodies that have one title in each line.
 type lines struct{ silent bool }
 
 func (lines) Parse(_ context.Context, r *service.Request, body any) (any, error) {
@@ -123,8 +123,8 @@ func (l lines) Respond(_ context.Context, _ *service.Request, items []*engine.It
 	return &service.Response{Status: 201, ContentType: "text/plain", Body: []byte(b.String())}, nil
 }
 
-// TestConverter: a converter makes the records and the answer, with both names
-// of the header and any type of body.
+// TestConverter checks that a converter makes the records and the answer, with both names of the
+// header and with any type of body.
 func TestConverter(t *testing.T) {
 	f := open(t, service.Options{"lines": lines{}, "silent": lines{silent: true}})
 	for _, header := range []string{"svc-converter", "ion-converter"} {
@@ -159,8 +159,8 @@ func TestConverter(t *testing.T) {
 	}
 }
 
-// TestIdempotencyKey: a request takes effect once for its key, account, service
-// and converter.
+// TestIdempotencyKey checks that a request takes effect only once for the same key, account,
+// service and converter.
 func TestIdempotencyKey(t *testing.T) {
 	f := open(t, service.Options{"silent": lines{silent: true}})
 	const body = `[{"_class":"note@n","title":"tea","colour":"black"}]`
@@ -193,8 +193,8 @@ func TestIdempotencyKey(t *testing.T) {
 	}
 }
 
-// TestCutOff: if a process saved records and ended before it answered, a
-// repetition answers these records and does not save them again.
+// TestCutOff checks a process that ended after it had saved records and before it answered: a
+// repetition answers with these records and does not save them again.
 func TestCutOff(t *testing.T) {
 	f := open(t, nil)
 	const body = `[{"_class":"note@n","title":"tea"}]`

@@ -25,7 +25,7 @@ func largeBody(first, records int, title string) string {
 	return b.String() + "]"
 }
 
-// TestLargeSavesAreBounded limits the memory that a request with 10,000 objects
+// TestLargeSavesAreBounded checks the limit on the memory that a request with 10,000 objects
 // allocates in total, for inserts and for updates.
 func TestLargeSavesAreBounded(t *testing.T) {
 	f := open(t, service.Options{})
@@ -53,9 +53,8 @@ func TestLargeSavesAreBounded(t *testing.T) {
 	}
 }
 
-// TestRefusedBodyIsTaken sends a large body whose second record is invalid. The
-// server must read the rest of it, because a client that is still sending does
-// not read the answer.
+// TestRefusedBodyIsTaken sends a large body whose second record is invalid. The server must read
+// the rest of the body, because a client that is still sending does not read the answer.
 func TestRefusedBodyIsTaken(t *testing.T) {
 	f := open(t, service.Options{})
 	body := strings.NewReader(`[{"_class":"note@n"},{"_class":"none@n"},` + largeBody(0, 1000, "Made")[1:])

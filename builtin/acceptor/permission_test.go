@@ -10,8 +10,8 @@ import (
 	"restsrv/engine/store"
 )
 
-// gate is a repository in which the account has the permissions in may, and
-// "title" is hidden.
+// gate is a repository in which "title" is hidden and the account has only the permissions in
+// may.
 type gate struct {
 	*store.Store
 	views *engine.Views
@@ -42,9 +42,9 @@ func (g *gate) Save(ctx context.Context, records []engine.Record) ([]*engine.Ite
 	return items, err
 }
 
-// An account that may not save any object of a class gets no errors about a
-// record of it. For other accounts, a hidden attribute behaves like one that
-// does not exist, also in the answer.
+// TestPermission checks that an account that may not save any object of a class gets no errors
+// about the contents of its records. For other accounts, a hidden attribute behaves like an
+// attribute that does not exist, also in the answer.
 func TestPermission(t *testing.T) {
 	g := &gate{views: engine.NewViews(func(p *engine.Property) bool { return p.Name == "title" })}
 	f := open(t, service.Options{"dataRepo": g})

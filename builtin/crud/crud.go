@@ -36,7 +36,8 @@ type crud struct {
 // maxBuffer is the maximum size in bytes of a buffer that is reused for another list.
 const maxBuffer = 1 << 20
 
-// known are the names of the options. Those after maxBody are options of IONDV without effect.
+// known are the names of the options. The names after maxBody are options of IONDV that have no
+// effect.
 var known = []string{"metaRepo", "dataRepo", "fileStorage", "handling", "maxCount", "maxBody",
 	"auth", "keyProvider", "storageSettings", "ignoreRefUpdateErrors", "log", "workflow"}
 
@@ -92,8 +93,8 @@ func (s *crud) Routes() []service.Route {
 func (s *crud) Errors() service.ErrorForm { return service.ProblemErrors }
 
 // pathClass returns the class in the path, as the account sees it. If p is not 0 and the account
-// does not have permission p for any object of the class, it returns an error. The caller should
-// read the input afterwards, so that such an account gets no errors about the input.
+// has permission p on no object of the class, it returns an error. Call pathClass before reading
+// the input, so that such an account gets no errors about the input.
 func (s *crud) pathClass(ctx context.Context, r *service.Request, p engine.Permission) (*engine.Class, error) {
 	c, err := s.meta.Class(r.Param("class"))
 	if err != nil {

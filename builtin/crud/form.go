@@ -64,9 +64,9 @@ func (f *form) readPart(ctx context.Context, part *multipart.Part) error {
 	return err
 }
 
-// textPart returns the value of a part. It is decoded as JSON if the content type says so. It is
-// also decoded if the attribute needs JSON and the text looks like JSON. Otherwise the value is
-// text.
+// textPart returns the value of a part. It decodes the part as JSON in two cases: the content
+// type is JSON, or the attribute needs JSON and the text looks like JSON. Otherwise the value is
+// the text.
 func textPart(p *engine.Property, contentType string, text []byte) (any, error) {
 	if t, _, err := mime.ParseMediaType(contentType); err == nil && isJSON(t) {
 		return wire.Decode(text)

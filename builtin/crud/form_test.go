@@ -112,7 +112,7 @@ func show(v any) string {
 	return string(engine.AppendValue(nil, v))
 }
 
-// TestFormRefused: a malformed form is refused, and errors of the body are
+// TestFormRefused checks that a malformed form is refused, and that errors of the body are
 // returned unchanged.
 func TestFormRefused(t *testing.T) {
 	for what, c := range map[string]struct {
@@ -145,7 +145,7 @@ type tooLarge struct{}
 
 func (tooLarge) Read([]byte) (int, error) { return 0, engine.Errorf(engine.TooLarge, "too-large", "") }
 
-// TestFormStreams: a file is stored in small pieces.
+// TestFormStreams checks that a file is stored in small pieces.
 func TestFormStreams(t *testing.T) {
 	const size = 32 << 20
 	s := &sink{}

@@ -12,8 +12,7 @@ import (
 	"restsrv/engine/service"
 )
 
-// shelf is a repository of books b0 to bn, and the MetaRepository of their
-// class.
+// shelf is a repository of books b0 to bn, and also the MetaRepository of the class of the books.
 type shelf struct {
 	engine.Repository
 	class   *engine.Class
@@ -86,7 +85,7 @@ func ask(list service.Handler, query string) (*service.Response, error) {
 		Params: []service.Param{{Name: "class", Value: "book"}}, Account: engine.Anonymous})
 }
 
-// TestNextPage follows Link through all pages, in both ways of paging: every
+// TestNextPage follows Link through all pages, in both ways of paging, and checks that every
 // object occurs once.
 func TestNextPage(t *testing.T) {
 	for _, books := range []int{0, 1, 3, 4, 6, 7} {
@@ -128,8 +127,7 @@ func (s *shelf) ids() (all []string) {
 	return all
 }
 
-// TestTotalOfAll: the total covers all pages and is read together with the
-// page.
+// TestTotalOfAll checks that the total covers all pages and is read together with the page.
 func TestTotalOfAll(t *testing.T) {
 	s, list := newShelf(t, 9)
 	resp, err := ask(list, "_after=<4>&_count=2&_total=1")

@@ -13,8 +13,8 @@ import (
 	"restsrv/engine/service"
 )
 
-// gate is a repository of albums in which "title" is hidden and the account has
-// the permissions in may. It records the calls.
+// gate is a repository of albums in which "title" is hidden and the account has only the
+// permissions in may. It records the calls.
 type gate struct {
 	engine.Repository
 	class *engine.Class
@@ -72,7 +72,7 @@ func (g *gate) List(context.Context, *engine.Query, func(*engine.Item) error) er
 	return err
 }
 
-// send sends a request to a crud with the gate as repository.
+// send sends a request to a new crud service whose repository is the gate.
 func (g *gate) send(t *testing.T, method, path, contentType, body string, files engine.FileStorage) string {
 	t.Helper()
 	svc, err := New(&service.Env{Meta: g, Data: g, Files: files, Log: slog.New(slog.DiscardHandler)}, service.Options{})
@@ -105,9 +105,9 @@ func newGate(t *testing.T, may engine.Permission) *gate {
 	return &gate{class: album(t), may: may, views: engine.NewViews(func(p *engine.Property) bool { return p.Name == "title" })}
 }
 
-// If an account does not have the permission on any object of the class, it is
-// refused before there are errors about the input, and no files are stored. It
-// may know that the class exists.
+// TestPermissionBeforeInput checks an account that has the permission on no object of the class:
+// it is refused before any error about the input, and no files are stored. The account is allowed
+// to know that the class exists.
 func TestPermissionBeforeInput(t *testing.T) {
 	const denied = "the account may not do this"
 	for _, test := range []struct {
@@ -151,8 +151,8 @@ func TestPermissionBeforeInput(t *testing.T) {
 	}
 }
 
-// Files for an object that the account may not change are not stored, even if it
-// may change other objects: the form is not read.
+// TestRowBeforeFiles checks an account that may change some objects of the class but not this
+// one: the form is not read, so its files are not stored.
 func TestRowBeforeFiles(t *testing.T) {
 	form := part(`name="cover"; filename="a.png"`, "xyz") + "--XX--\r\n"
 	for contentType, body := range map[string]string{"multipart/form-data; boundary=XX": form, "application/json": `{"cover":"aGk="}`} {
@@ -170,8 +170,8 @@ func TestRowBeforeFiles(t *testing.T) {
 	}
 }
 
-// In every part of a request, a hidden attribute behaves like an unknown name:
-// the answers and warnings are equal except for the name.
+// TestHiddenInRequests checks that a hidden attribute behaves like an unknown name in every part
+// of a request: the answers and warnings are equal except for the name.
 func TestHiddenInRequests(t *testing.T) {
 	ask := func(views *engine.Views, name string, ask [4]string) string {
 		g := newGate(t, engine.MayAll)

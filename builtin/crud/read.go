@@ -48,7 +48,7 @@ func (s *crud) fetch(ctx context.Context, r *service.Request) (*service.Response
 	return resp, nil
 }
 
-// shape is the form of an item in an answer, as _eager and _fields request it.
+// shape defines which parts of an item an answer contains, as _eager and _fields request them.
 type shape struct {
 	load   []*engine.Load
 	fields *engine.Projection

@@ -43,8 +43,8 @@ func (r *room) appendItem(b []byte, it *engine.Item, only *engine.Projection) ([
 }
 
 // waitForMemory waits until more memory is free, and reserves it. It reserves twice as much as
-// appendItem tried to reserve. If the expected length of the answer (likely) is more, it reserves
-// that length. The caller must then make the answer again from the start.
+// appendItem tried to reserve, or the expected length of the answer (likely) if that is more. The
+// caller must then make the answer again from the start.
 func (r *room) waitForMemory(likely int) error {
 	next := min(max(4*r.most, likely), engine.MaxAnswer)
 	if err := r.memory.Wait(next); err != nil {
@@ -54,9 +54,9 @@ func (r *room) waitForMemory(likely int) error {
 	return nil
 }
 
-// sizes remembers the length of lists, so that memory for a long list can be reserved before the
+// sizes stores the length of lists, so that memory for a long list can be reserved before the
 // list is read. It is a hash table with a fixed number of entries. Lists with the same hash share
-// an entry, so the remembered length can be wrong. If it is too small, the reservation grows while
+// an entry, so the stored length can be wrong. If it is too small, the reservation grows while
 // the list is read.
 type sizes struct {
 	seed   maphash.Seed
@@ -108,9 +108,10 @@ func estimateLength(place *atomic.Uint64, count int) int {
 	return min(likely+likely/8, engine.MaxAnswer)
 }
 
-// learnLength records the length of a list with the given number of items. The length of an item is
-// measured: the first items (their number is the parameter of) take the given bytes. If the list
-// has fewer items than recorded, the recorded number is reduced by at most a quarter.
+// learnLength records the length of a list. bytes is the length of the first items, and of is the
+// number of these items; the two give the length of an item. items is the number of all items in
+// the list. If it is smaller than the recorded number, the recorded number is reduced by at most
+// a quarter.
 func learnLength(place *atomic.Uint64, bytes, of, items int) {
 	known := place.Load()
 	if of == 0 && known != 0 {

@@ -10,7 +10,7 @@ import (
 	"restsrv/engine/service"
 )
 
-// tight is an engine.Memory that has few bytes free until Wait is called.
+// tight is an engine.Memory with few free bytes. Wait makes more bytes free.
 type tight struct {
 	free  int
 	waits []int
@@ -25,9 +25,9 @@ func (m *tight) Wait(bytes int) error {
 	return m.err
 }
 
-// TestListsWaitForMemory: a list that does not get enough memory waits, is read
-// again, and has the same answer. The second list of its kind waits before it is
-// read, because its length is known.
+// TestListsWaitForMemory checks a list that does not get enough memory: it waits, is read again,
+// and has the same answer. The second list of the same kind waits before it is read, because its
+// length is known.
 func TestListsWaitForMemory(t *testing.T) {
 	_, list := newShelf(t, 20_000)
 	request := func(m engine.Memory) (*service.Response, error) {

@@ -80,7 +80,7 @@ type input struct {
 	class  *engine.Class
 	values engine.Values
 	shape  shape // form of the object in the answer
-	// unknown attributes, which are ignored
+	// unknown holds the unknown attributes, which are ignored.
 	unknown []string
 }
 
@@ -160,8 +160,8 @@ func ifMatch(r *service.Request) *engine.Match {
 }
 
 // wantNone handles the header If-None-Match: * of a change or deletion (RFC 9110 section 13.1.2).
-// Without this header, it returns nil. With it, the request always fails: if the object exists, the
-// header excludes it, and if not, there is no object to change or delete.
+// It returns nil if the request does not have this header. Otherwise the request always fails: if
+// the object exists, the header excludes it, and if not, there is no object to change or delete.
 func (s *crud) wantNone(ctx context.Context, r *service.Request, c *engine.Class) error {
 	if strings.TrimSpace(r.Header.Get("If-None-Match")) != "*" {
 		return nil

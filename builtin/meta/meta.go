@@ -1,7 +1,7 @@
 // Package meta is the service that describes the application to clients: its classes, navigation,
-// views, workflows, masks and validators. The answers have the content of the application's files,
-// as describe.Class and service.Presentation return them. If an attribute is hidden from the
-// account, they do not contain it.
+// views, workflows, masks and validators. The answers have the content of the application's
+// files, as engine.Class.Describe and service.Presentation return them, without attributes that
+// are hidden from the account.
 package meta
 
 import (
@@ -29,9 +29,9 @@ type meta struct {
 var known = []string{"metaRepo", "dataRepo", "auth", "log", "workflow"}
 
 // New returns the module "builtin/meta". It has the options metaRepo and dataRepo, which may be
-// omitted. The repository in dataRepo determines which attributes are hidden from an account: by
-// default, those that the account may not read. The repository ion://dataRepo checks no
-// permissions, so with it no attributes are hidden.
+// omitted. The repository in dataRepo determines which attributes are hidden from an account. The
+// default repository hides those that the account may not read. The repository ion://dataRepo
+// checks no permissions, so it hides no attributes.
 func New(env *service.Env, o service.Options) (service.Service, error) {
 	s := &meta{shown: env.Presentation}
 	if s.shown == nil {

@@ -10,8 +10,8 @@ import (
 	"restsrv/engine/service"
 )
 
-// shop is an application of two classes with a presentation; err stands for
-// files that cannot be read.
+// shop is an application of two classes with a presentation. If err is set, its files cannot be
+// read.
 type shop struct {
 	engine.Repository
 	service.Presentation
@@ -94,7 +94,7 @@ func made(t *testing.T, s *shop) service.Service {
 	return svc
 }
 
-// Invalid options are refused when the service is created.
+// TestOptions checks that invalid options are refused when the service is created.
 func TestOptions(t *testing.T) {
 	s := newShop(t)
 	for _, c := range []struct {
@@ -115,8 +115,9 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-// The description of a class without hidden attributes is cached; views are
-// described separately. Neither must get the description of the other.
+// TestDescribedForEach checks that the description of a class is cached and that views are
+// described separately, so that neither is used for the other. A view leaves out hidden
+// attributes.
 func TestDescribedForEach(t *testing.T) {
 	s := newShop(t)
 	svc := made(t, s)
@@ -157,8 +158,8 @@ func described(svc service.Service) (classes []*engine.Class) {
 	return classes
 }
 
-// Missing objects have their own error codes, and files that cannot be read are
-// failures of the server.
+// TestMissing checks that missing objects have their own error codes, and that files that cannot
+// be read are reported as failures of the server.
 func TestMissing(t *testing.T) {
 	s := newShop(t)
 	svc := made(t, s)

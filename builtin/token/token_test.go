@@ -14,7 +14,7 @@ import (
 	"restsrv/engine/service"
 )
 
-// issuer records its calls; its clock stands still.
+// issuer is a token issuer that records its calls. Its clock stands still.
 type issuer struct {
 	asked  []string
 	tokens []engine.Token
@@ -97,7 +97,8 @@ func TestHeadIssuesNothing(t *testing.T) {
 	}
 }
 
-// Tokens issued here have no scope, so a token with a scope cannot issue any.
+// TestScopeGivesNoTokens checks that a request with a scoped token cannot issue tokens, because
+// the new tokens would have no scope.
 func TestScopeGivesNoTokens(t *testing.T) {
 	scope, err := engine.ParseScope("token crud:read")
 	if err != nil {
@@ -218,7 +219,7 @@ func TestModule(t *testing.T) {
 	}
 }
 
-// allowed gives the same answer to all checks of permissions.
+// allowed is an access check that always gives the same answer.
 type allowed bool
 
 func (a allowed) Check(_ context.Context, _ *engine.Account, resource string, p engine.Permission) (bool, error) {
@@ -235,9 +236,9 @@ func (e *events) Audit(_ context.Context, ev engine.Event) {
 	*e = append(*e, fmt.Sprint(ev.Kind, " ", ev.Account, " ", ev.Caller.Request, " ", ev.Service, " ", string(engine.AppendValue(nil, ev.Details))))
 }
 
-// Issuing needs the permission use on ws:::gen-ws-token, which is checked before
-// the input. Own tokens can be listed and revoked without it. The events are
-// audited, without the secret.
+// TestIssuingTakesPermission checks that issuing a token needs the permission use on
+// ws:::gen-ws-token, and that the permission is checked before the input. An account can list and
+// revoke its own tokens without the permission. The events are audited, without the secret.
 func TestIssuingTakesPermission(t *testing.T) {
 	const issued = `{"token":"t0","name":"","expires":"2024-05-31T12:00:00.000Z"}`
 	for _, test := range []struct {

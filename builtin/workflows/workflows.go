@@ -1,6 +1,6 @@
-// Package workflows is the service under /rest/workflows. It returns the states of an object in its
-// workflows, and moves the object by transitions or into states. It converts requests to calls of
-// engine.Workflows. Package engine/workflow implements these.
+// Package workflows is the service under /rest/workflows. It returns the states of an object in
+// its workflows, and moves the object by transitions or into states. It converts requests to
+// calls of the interface engine.Workflows, which package engine/workflow implements.
 package workflows
 
 import (

@@ -12,10 +12,10 @@ import (
 )
 
 // Accounts with permission checks, for comparison with the administrator, whose requests are not
-// checked. All have the same password.
+// checked. All accounts have the same password.
 const (
 	reader  = "reader@local"  // has all permissions on the classes
-	member  = "member@local"  // may read only items of memberGroup, by a role that each of these items gives it (roleMap)
+	member  = "member@local"  // may read only items of memberGroup: each of these items gives it a role (roleMap)
 	partial = "partial@local" // may read the class except one attribute
 )
 

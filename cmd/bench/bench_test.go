@@ -64,7 +64,7 @@ func TestBulkIsHalfNew(t *testing.T) {
 		if r.ID >= idPrefix+"000000002000" {
 			fresh++
 		}
-		// the group of a row never changes: 100 consecutive rows share one
+		// The group of a row never changes: 100 consecutive rows have the same group.
 		if want := groupPrefix + "00" + r.ID[len(idPrefix):len(r.ID)-2]; r.Group != want {
 			t.Fatalf("%s has group %s, expected %s", r.ID, r.Group, want)
 		}
@@ -162,10 +162,10 @@ func TestEntryRecords(t *testing.T) {
 	}
 }
 
-// TestDatabases opens the databases of -db: a missing PostgreSQL is left out,
-// unless only PostgreSQL was asked for.
+// TestDatabases opens the databases that -db names. If PostgreSQL is missing, it is left out,
+// except if -db names only PostgreSQL.
 func TestDatabases(t *testing.T) {
-	t.Setenv("RESTSRV_TEST_POSTGRES", "dbname=nowhere") // no address that restsrv takes
+	t.Setenv("RESTSRV_TEST_POSTGRES", "dbname=nowhere") // not an address that restsrv accepts
 	for db, want := range map[string]string{"sqlite": "SQLite", "both": "SQLite", "postgres": ""} {
 		all, missing, err := openDatabases(&settings{db: db})
 		var names []string

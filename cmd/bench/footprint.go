@@ -70,8 +70,9 @@ func measureFootprints(ctx context.Context, s *settings, dir string, programs []
 	return lines, nil
 }
 
-// larger returns a function that calls measure for a program with the additional classes or
-// services in more. On SQLite, all lines of the table with the same application share its database.
+// larger returns a function that calls measure for a variant of a program, with the additional
+// classes or services in more. On SQLite, the lines of the table with the same variant share its
+// database.
 func larger(dir string, more further, measure func(context.Context, *program) (string, error)) func(context.Context, *program) (string, error) {
 	return func(ctx context.Context, g *program) (string, error) {
 		other, err := newRestsrv(program{name: "restsrv", dir: filepath.Join(dir, fmt.Sprint("larger-", more)), path: g.path, db: g.db, numbers: g.numbers}, more)
@@ -152,8 +153,9 @@ func loadedMemory(s *settings) func(context.Context, *program) (string, error) {
 	}
 }
 
-// swell returns a function that measures how far the peak resident memory during large saves
-// exceeds the memory before them. Before these saves, the server answers only one small write.
+// swell returns a function that measures the growth of memory during large saves: the peak
+// resident memory minus the memory before the saves. Before these saves, the server answers only
+// one small write.
 func swell(block number, requests, connections int) func(context.Context, *program) (string, error) {
 	return func(ctx context.Context, g *program) (string, error) {
 		p, err := g.start(ctx, "normal")

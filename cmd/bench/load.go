@@ -138,9 +138,9 @@ func (p *process) processorTimes() (own, database time.Duration, err error) {
 	return own, database, err
 }
 
-// repeat sends t as long as more returns true. If the connection breaks, it returns, and the other
-// connections send the remaining requests. A request that is interrupted by the end of ctx is not
-// counted.
+// repeat sends t as long as more returns true. If the connection breaks, repeat returns, and the
+// other connections send the remaining requests. A request that is interrupted because ctx ends
+// is not counted.
 func (c *client) repeat(ctx context.Context, n *counters, t *template, more func() bool) sample {
 	var s sample
 	for more() {

@@ -72,8 +72,8 @@ func main() {
 	}
 }
 
-// setFairRounds sets the number and the duration of the rounds to the defaults of -fair: fewer and longer rounds than
-// without -fair. It keeps each of the two that the command line sets.
+// setFairRounds sets the number and the duration of the rounds to the defaults of -fair: fewer
+// and longer rounds than without -fair. It does not change a value that the command line sets.
 func (s *settings) setFairRounds() {
 	given := map[string]bool{}
 	flag.Visit(func(f *flag.Flag) { given[f.Name] = true })

@@ -169,8 +169,8 @@ func (g *program) logTail() string {
 	return string(text[max(0, len(text)-2000):])
 }
 
-// freeAddr returns a loopback address with a port that is not in use. Another process may use it
-// later.
+// freeAddr returns a loopback address with a port that is not in use. Another process could take
+// the port before it is used.
 func freeAddr() (string, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -24,8 +24,8 @@ const (
 	numbers                // count of the kinds
 )
 
-// digits is the number of digits of each number in a template. Since it is constant, numbers are
-// written over those of the last request without moving other bytes.
+// digits is the number of digits of each number in a template. Since it is constant, the numbers
+// of the next request can replace the old numbers without moving other bytes.
 const digits = 12
 
 // groupSize is the number of consecutive rows with the same value in the indexed attribute. The

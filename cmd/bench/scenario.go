@@ -51,8 +51,11 @@ type scenario struct {
 	find func(ctx context.Context, p *process) (*template, error)
 }
 
-// These functions return requests or parts of requests. path returns a path below /rest/. item and
-// group return a path with a slot for a row or a group. get and patchOne return a complete request.
+// These functions return requests or parts of requests:
+//
+//   - path returns a path below /rest/.
+//   - item and group return a path with a slot for a row or a group.
+//   - get and patchOne return a complete request.
 func path(s string) *template { return new(template).text("/rest/" + s) }
 func item(service string) *template {
 	return path(service+"/note@bench/"+idPrefix).number(anyRow, 0)
@@ -92,8 +95,8 @@ func scenarios(auth string, bulkLimit int) []scenario {
 	return append(all, patch, crowded, bulk, largeSave("updates", auth, oldBlock), largeSave("new", auth, newBlock))
 }
 
-// largeSave returns a scenario that saves so many records that memory matters. All records are new,
-// or all exist.
+// largeSave returns a scenario that saves so many records that the use of memory matters. Either
+// all records are new, or all exist.
 func largeSave(which, auth string, block number) scenario {
 	t := ask("POST", path("acceptor"), auth, bulkBody(largeSize, block))
 	return scenario{name: "acceptor of 10,000, " + which, must: target{ratio: 1.5}, left: t, right: t, items: largeSize, limit: 4, connections: 1}

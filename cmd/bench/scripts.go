@@ -48,7 +48,7 @@ module.exports = {
 const order = `{"customer":"Ada Lovelace","lines":[{"name":"paper","price":3,"count":12},{"name":"ink","price":7.5,"count":2},{"name":"blotter","price":4,"count":1}],"note":"by post, before noon if possible"}`
 
 // scriptScenarios returns comparisons of scripts with handlers in Go that do the same. The goals
-// are those of the script runtime.
+// of the scenarios are the goals of the script runtime.
 func scriptScenarios() []scenario {
 	against := func(name string, ratio float64, left, right *template, items int) scenario {
 		return scenario{name: name, must: target{ratio: ratio}, left: left, right: right, items: items}

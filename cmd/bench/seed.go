@@ -74,9 +74,9 @@ func entryRecords() *template {
 	return new(template).text("[" + strings.Join(list, ",") + "]")
 }
 
-// middlePage returns the request for a page of 20 that begins in the middle of all rows and is
-// selected with a cursor. Only the server can create cursors, so middlePage reads all pages up
-// to there.
+// middlePage returns the request for a page of 20 rows that begins in the middle of all rows and
+// is selected with a cursor. Only the server can create cursors, so middlePage reads all pages
+// before the middle.
 func middlePage(ctx context.Context, p *process) (*template, error) {
 	const stride = 1000
 	page := fmt.Sprint("/rest/crud/note@bench?_fields=id&_after=&_count=", stride)

@@ -1,7 +1,7 @@
-// Package audit records security events: each event is a line of the structured
-// log and, if that is enabled, a row in the database. Other packages decide about
-// permissions and report the events. This package ensures that a flood of events
-// or an unreachable database does no harm, and that events contain no secrets.
+// Package audit records security events: each event is a line of the structured log and, if that
+// is enabled, a row in the database. Other packages decide about permissions and report the
+// events. This package limits floods of events, copes with an unreachable database, and removes
+// secrets from events.
 package audit
 
 import (
@@ -47,7 +47,7 @@ type Journal struct {
 	queue   chan entry // nil if there are no rows
 	begin   sync.Once  // starts writeRows with the first event, since most commands have no events
 	written chan struct{}
-	hurry   chan struct{} // closed by Close: do not wait for more events
+	hurry   chan struct{} // closed by Close; then writeRows does not wait for more events
 	gone    chan struct{} // closed when Close gives up
 
 	mu     sync.RWMutex // held while sending, so that Close can close the queue
@@ -89,9 +89,9 @@ type entry struct {
 	engine.Event
 }
 
-// Audit implements engine.Auditor. If clients cause many events in a minute,
-// only the first ones are recorded one by one. The other ones are counted, and
-// their number is reported once a minute.
+// Audit implements engine.Auditor. If clients cause many events in a minute, only the first
+// events are recorded one by one. Further events are counted, and their number is reported once a
+// minute.
 func (j *Journal) Audit(_ context.Context, e engine.Event) {
 	one := entry{j.cfg.Now(), cleanEvent(e)}
 	if !j.floods.admitEvent(one) {
@@ -175,10 +175,9 @@ const (
 	maxDetail = 1000 // characters of a detail
 )
 
-// cleanEvent returns the event in the form that is recorded: with limited lengths,
-// without control characters, and with values that look like secrets redacted.
-// Events should not contain secrets in the first place; this is a second line of
-// defense.
+// cleanEvent returns the event in the form in which it is recorded: with limited lengths, without
+// control characters, and with values that look like secrets redacted. Events should never
+// contain secrets; cleanEvent redacts them in case of a mistake.
 func cleanEvent(e engine.Event) engine.Event {
 	e.Account, e.Service = cleanText(e.Account, maxName), cleanText(e.Service, maxName)
 	e.Caller.Request = cleanText(e.Caller.Request, maxName)

@@ -160,7 +160,8 @@ func TestSelection(t *testing.T) {
 	}
 }
 
-// Close stores all events, however many have just been recorded.
+// TestCloseStoresEverything checks that Close stores all events, even if many have just been
+// recorded.
 func TestCloseStoresEverything(t *testing.T) {
 	f := open(t)
 	for i := range 3000 {
@@ -178,8 +179,8 @@ func TestCloseStoresEverything(t *testing.T) {
 	}
 }
 
-// While the database cannot be reached, callers do not wait, memory is bounded,
-// and lost events are counted. Queued events are stored later.
+// TestDatabaseAway checks an unreachable database: callers do not wait, memory is bounded, lost
+// events are counted, and queued events are stored later.
 func TestDatabaseAway(t *testing.T) {
 	f := open(t)
 	f.data.set(engine.Errorf(engine.Unavailable, "database", "the database is away"), nil)
@@ -200,8 +201,8 @@ func TestDatabaseAway(t *testing.T) {
 	}
 }
 
-// A database that does not come back does not prevent the server from ending, and
-// Close reports the lost events.
+// TestCloseGivesUp checks that Close ends even if the database stays unreachable, and reports the
+// lost events.
 func TestCloseGivesUp(t *testing.T) {
 	f := open(t)
 	f.data.set(engine.Errorf(engine.Unavailable, "database", "the database is away"), nil)
@@ -215,7 +216,7 @@ func TestCloseGivesUp(t *testing.T) {
 	}
 }
 
-// An event that cannot be stored does not delay the events after it.
+// TestBadEventIsDropped checks that an event that cannot be stored does not delay later events.
 func TestBadEventIsDropped(t *testing.T) {
 	f := open(t)
 	f.data.set(engine.Errorf(engine.Invalid, "x", "no"), nil)
@@ -230,8 +231,8 @@ func TestBadEventIsDropped(t *testing.T) {
 	}
 }
 
-// A flood of events that any client can cause fills neither the log nor the
-// database. They are counted, and other events are still recorded.
+// TestFloodIsSummarized checks a flood of events that any client can cause: it fills neither the
+// log nor the database. The events are counted, and other events are still recorded.
 func TestFloodIsSummarized(t *testing.T) {
 	f := open(t)
 	for i := range 10_000 {
@@ -271,7 +272,7 @@ func TestFloodFromOneNetwork(t *testing.T) {
 	}
 }
 
-// After a minute, events are recorded again.
+// TestFloodEnds checks that events are recorded again after a minute.
 func TestFloodEnds(t *testing.T) {
 	f := open(t)
 	for i := range maxFloodFrom {
@@ -282,7 +283,7 @@ func TestFloodEnds(t *testing.T) {
 		f.audit(failure(i, "10.0.0.1"))
 	}
 	f.audit(failure(0, "10.0.0.1"))
-	f.floods.close(f.Now()) // as the timer does
+	f.floods.close(f.Now()) // the timer does the same
 	f.audit(failure(1, "10.0.0.1"))
 	if n := len(f.stored(Selection{})); n != 2*maxFloodFrom+2 {
 		t.Errorf("got %d stored events, want %d", n, 2*maxFloodFrom+2)
@@ -307,9 +308,9 @@ func TestOldRowsGo(t *testing.T) {
 	}
 }
 
-// TestFloodOfOneAccount: an account that signs in and takes tokens without end
-// fills neither the log nor the database, and events of other accounts and other
-// kinds are still recorded.
+// TestFloodOfOneAccount checks an account that constantly signs in and takes tokens: it fills
+// neither the log nor the database. Events of other accounts and of other kinds are still
+// recorded.
 func TestFloodOfOneAccount(t *testing.T) {
 	f := open(t)
 	for range 1000 {
@@ -331,8 +332,7 @@ func TestFloodOfOneAccount(t *testing.T) {
 	}
 }
 
-// TestFloodsAreBounded: events of any number of accounts are counted in bounded
-// memory.
+// TestFloodsAreBounded checks that the counters take bounded memory for any number of accounts.
 func TestFloodsAreBounded(t *testing.T) {
 	f := &floods{record: func(entry) {}}
 	for i := range 2*floodsRecorded + 1 {
@@ -343,8 +343,8 @@ func TestFloodsAreBounded(t *testing.T) {
 	}
 }
 
-// TestRowsAreBounded: the oldest rows are removed when there are too many, while
-// the Journal writes and when it starts.
+// TestRowsAreBounded checks that the oldest rows are removed if there are too many, both when the
+// Journal starts and while it writes.
 func TestRowsAreBounded(t *testing.T) {
 	dbtest.Both(t, func(t *testing.T, db dbtest.DB) {
 		c, clock := Class(), dbtest.NewClock()
@@ -389,8 +389,8 @@ func TestWithoutRows(t *testing.T) {
 	}
 }
 
-// Values that look like secrets, or whose names suggest it, are redacted in the
-// log and in the database.
+// TestSecretsAreRedacted checks that a value is redacted in the log and in the database if it
+// looks like a secret, or if its name suggests a secret.
 func TestSecretsAreRedacted(t *testing.T) {
 	f := open(t)
 	token := strings.Repeat("c0ffee1234", 4)

@@ -57,7 +57,7 @@ func floodKeyOf(e entry) (key floodKey, ok bool) {
 	return key, false
 }
 
-// admitEvent reports whether an event should be recorded. It counts the others.
+// admitEvent reports whether an event should be recorded. It counts the events that should not.
 func (f *floods) admitEvent(e entry) bool {
 	key, ok := floodKeyOf(e)
 	if !ok {
@@ -88,8 +88,8 @@ func (f *floods) admitEvent(e entry) bool {
 	return false
 }
 
-// floodOf returns the flood of a key for an event at the given time. It begins a new one
-// if the old one is over. The caller must hold mu.
+// floodOf returns the flood of a key for an event at the given time. If the last flood of the key
+// is over, floodOf begins a new one. The caller must hold mu.
 func (f *floods) floodOf(key floodKey, at time.Time) *flood {
 	ended := func(of *flood) bool { return of.left == 0 && at.Sub(of.since) >= floodTime }
 	of := f.all[key]

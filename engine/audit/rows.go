@@ -9,7 +9,7 @@ import (
 	"restsrv/engine/query"
 )
 
-// className cannot be the name of a class of an application.
+// className is the name of the system class. No class of an application can have this name.
 const className = "#audit"
 
 // Rows are written in transactions of up to batchSize rows. After the first event, writeRows
@@ -105,8 +105,8 @@ func (j *Journal) gatherRecords(first entry) []engine.Record {
 	return records
 }
 
-// storeRecords saves events. It retries while the database cannot be reached;
-// meanwhile the queue fills up.
+// storeRecords saves events. It retries while the database cannot be reached. During this time,
+// new events wait in the queue.
 func (j *Journal) storeRecords(records []engine.Record) {
 	for tries := 0; ; tries++ {
 		err := j.saveRecords(records)

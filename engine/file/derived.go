@@ -35,8 +35,8 @@ func (s *Storage) OpenDerived(f engine.StoredFile, name string) (io.ReadSeekClos
 	return content, nil
 }
 
-// Derive stores content, which is derived from the content of f, under name. A later call with the same name replaces
-// it. The write is atomic, even if the process crashes.
+// Derive stores content under name. The content is derived from the content of f. A later call
+// with the same name replaces it. The write is atomic, even if the process crashes.
 func (s *Storage) Derive(f engine.StoredFile, name string, content []byte) error {
 	if !isHash(f.Hash) {
 		return noContent(f)
@@ -72,8 +72,9 @@ func writeDurably(path string, content []byte) error {
 	return errors.Join(err, out.Close())
 }
 
-// visitLeftovers calls visit for derived files without their original content. Such files remain if the original was
-// removed while they were made, or if the process ended after it had removed only the original.
+// visitLeftovers calls visit for derived files without their original content. Such a file
+// remains if the original was removed while the file was made, or if the process ended after it
+// had removed only the original.
 func (s *Storage) visitLeftovers(visit func(Orphan) error) error {
 	return walkFiles(filepath.Join(s.cfg.Dir, derived), func(path string, info fs.FileInfo) error {
 		dir := filepath.Dir(path)

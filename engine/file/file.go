@@ -118,8 +118,8 @@ func (s *Storage) Put(ctx context.Context, name, mimeType string, content io.Rea
 	return f, nil
 }
 
-// uploadError returns the error to report for a failed upload. It returns an engine.Error unchanged, because that
-// describes a fault of the content. It converts errors of the disk.
+// uploadError returns the error to report for a failed upload. It converts errors of the disk. It
+// returns an engine.Error unchanged, because such an error describes a fault of the content.
 func uploadError(err error) error {
 	var e *engine.Error
 	switch {
@@ -185,8 +185,8 @@ func (s *Storage) receiveContent(f *engine.StoredFile, content io.Reader, u *upl
 	return path, errors.Join(err, out.Close())
 }
 
-// source is a reader that records the errors of r. When an upload is copied to a file, this distinguishes errors of
-// the content, which come from the client, from errors of the disk.
+// source is a reader that records the errors of r. Errors of r come from the client. When an
+// upload is copied to a file, the record distinguishes them from errors of the disk.
 type source struct {
 	r      io.Reader
 	upload *upload
@@ -231,8 +231,9 @@ func (s *Storage) storeContent(aside, hash string) error {
 	return syncFolder(dir) // a concurrent request may have created the file without having synced the folder yet
 }
 
-// renewContent reports whether the content exists. If it does, renewContent sets its modification time to now. The
-// content then counts as new (see Grace), so that another process does not remove it as unused. See removeContent.
+// renewContent reports whether the content exists. If so, renewContent sets its modification time
+// to now, so that it counts as new (see Grace) and another process does not remove it as unused
+// (see removeContent).
 func renewContent(path string, now time.Time) bool {
 	if os.Chtimes(path, now, now) != nil {
 		return false
@@ -301,8 +302,8 @@ func (s *Storage) Open(_ context.Context, f engine.StoredFile) (io.ReadSeekClose
 	return content, nil
 }
 
-// openContent opens a content, even if it is being removed or its removal was interrupted. If an item holds the
-// content, it will be restored; see removeContent.
+// openContent opens a content, even if it is being removed or its removal was interrupted. If an
+// item holds such a content, removeContent or Orphans will restore it.
 func (s *Storage) openContent(hash string) (content *os.File, err error) {
 	if content, err = os.Open(s.contentPath(hash)); err == nil || !errors.Is(err, fs.ErrNotExist) {
 		return content, err

@@ -211,8 +211,8 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestOpenRefuses checks that no description leads out of the directory, and
-// that missing content is reported as not found.
+// TestOpenRefuses checks that no hash leads to a file outside of the directory, and that missing
+// content is reported as not found.
 func TestOpenRefuses(t *testing.T) {
 	s := file.New(file.Config{Dir: t.TempDir()})
 	for _, hash := range []string{"", "ab", "../../../../etc/passwd", strings.Repeat("A", 64), strings.Repeat("a", 64)} {

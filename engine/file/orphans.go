@@ -35,9 +35,13 @@ type Holders struct {
 	Data engine.Repository
 }
 
-// Orphans calls visit for the contents that no row contains. It also calls visit for a row if the item in the row
-// does not hold the file, for example because the item does not exist. It also visits the files of interrupted
-// uploads. It reads all data without checking permissions, so ctx does not need an account.
+// Orphans calls visit for each of these:
+//
+//   - a content that no row contains
+//   - a row with an item that does not hold the file, for example because the item does not exist
+//   - a file of an interrupted upload
+//
+// It reads all data without checking permissions, so ctx does not need an account.
 func (s *Storage) Orphans(ctx context.Context, holders Holders, visit func(Orphan) error) error {
 	if err := s.putBack(); err != nil {
 		return err
@@ -206,8 +210,8 @@ func (s *Storage) Remove(ctx context.Context, o Orphan) error {
 	})
 }
 
-// removeRow removes a row if its item still does not hold the file. If the id of the item has changed, the row has
-// changed, too, and is not removed.
+// removeRow removes a row if its item still does not hold the file. It does not remove a row that
+// has changed, for example because the id of the item has changed.
 func (s *Storage) removeRow(ctx context.Context, o Orphan) error {
 	it, err := s.cfg.Data.Get(ctx, s.cfg.Class, o.Row.ID)
 	ok := false
@@ -224,9 +228,9 @@ func (s *Storage) removeRow(ctx context.Context, o Orphan) error {
 	return err
 }
 
-// removeContent removes a content and the files derived from it, unless needed returns true. It renames the content
-// before it calls needed. So an upload of the same content that begins later does not find the content and stores it
-// again (see staging.go).
+// removeContent removes a content and the files derived from it, but only if needed returns
+// false. It renames the content before it calls needed. So an upload of the same content that
+// begins later does not find the content and stores it again (see staging.go).
 func (s *Storage) removeContent(hash string, needed func(info fs.FileInfo) (bool, error)) error {
 	if !isHash(hash) {
 		return nil

@@ -14,7 +14,7 @@ import (
 	"restsrv/engine/store/dbtest"
 )
 
-// application is an application with one class, note@sample, with a file.
+// application is an application with the class note@sample, which has a file attribute.
 type application struct{ note *engine.Class }
 
 func (a application) Class(name string) (*engine.Class, error) {
@@ -67,8 +67,7 @@ func hold(t *testing.T, db engine.Repository, class *engine.Class, f engine.Stor
 	}
 }
 
-// orphans calls Orphans for an application without classes, whose items and
-// files are kept.
+// orphans calls Orphans for an application in which every item holds its files.
 func orphans(t *testing.T, s *file.Storage) []file.Orphan {
 	t.Helper()
 	return orphansOf(t, s, file.Holders{Meta: application{note(t)}})
@@ -86,8 +85,8 @@ func orphansOf(t *testing.T, s *file.Storage, holders file.Holders) (all []file.
 	return all
 }
 
-// TestOrphans checks that content is found and removed if no row has named it
-// for an hour, and that other content stays.
+// TestOrphans checks that a content is found and removed if no row has contained its hash for an
+// hour, and that other contents stay.
 func TestOrphans(t *testing.T) {
 	c := &clock{now: time.Now()}
 	s, db, class, dir := open(t, c)
@@ -177,9 +176,9 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// TestStaleRows checks that a row is an orphan if its item does not hold its
-// file, that removing the row releases the content, and that the row stays if
-// the item holds the file by then.
+// TestStaleRows checks that a row is an orphan if its item does not hold the file, and that
+// removing the row releases the content. If the item holds the file again before the removal, the
+// row stays.
 func TestStaleRows(t *testing.T) {
 	ctx, c := context.Background(), &clock{now: time.Now()}
 	s, db, class, notes, _ := openWith(t, c)
@@ -207,7 +206,7 @@ func TestStaleRows(t *testing.T) {
 	if len(found) != 2 {
 		t.Fatalf("got %+v", found)
 	}
-	create("n2", missing) // the item is created late
+	create("n2", missing) // the item is created after Orphans has found the row
 	for _, o := range found {
 		if err := s.Remove(ctx, o); err != nil {
 			t.Error(err)

@@ -20,9 +20,10 @@ type Limits struct {
 // system uses even for small files.
 const fileBytes = 4 << 10
 
-// The usage of an account is read again from the database after ownUsageTime, the usage of all accounts after
-// allUsageTime. warnEvery is the minimum time between two warnings in the log. fullFor is the Retry-After of an
-// upload that is rejected because all accounts together have reached the limit.
+// The usage of an account is read again from the database after ownUsageTime, the usage of all
+// accounts after allUsageTime. warnEvery is the minimum time between two warnings in the log.
+// fullFor is the Retry-After of an upload that is rejected because of the limit for all accounts
+// together.
 const (
 	ownUsageTime = 5 * time.Second
 	allUsageTime = 30 * time.Second
@@ -74,8 +75,9 @@ func (r *room) beginUpload(ctx context.Context) (*upload, error) {
 	return u, nil
 }
 
-// grow reserves the given number of bytes for the upload. The error is TooLarge if the account would exceed its
-// limit, and Unavailable if all accounts together would exceed theirs.
+// grow reserves the given number of bytes for the upload. The error is TooLarge if this would
+// exceed the limit of the account, and Unavailable if it would exceed the limit for all accounts
+// together.
 func (u *upload) grow(bytes int64) error {
 	if u == nil {
 		return nil
@@ -128,8 +130,8 @@ func (u *upload) end(stored bool) {
 	}
 }
 
-// endWithRequest calls end when the request in ctx has ended. It counts the file as stored. If no item holds the file
-// in the end, the count is corrected when the usage is read again.
+// endWithRequest calls end when the request in ctx has ended. It counts the file as stored. If no
+// item holds the file then, the count is wrong until the usage is read again.
 func (u *upload) endWithRequest(ctx context.Context) {
 	if u != nil && !engine.StagingFrom(ctx).Add(func(bool) { u.end(true) }) {
 		u.end(true)

@@ -17,9 +17,9 @@ import (
 	"restsrv/engine/store/dbtest"
 )
 
-// TestBytesOfFiles checks the limits for the files of an account and of all
-// accounts. They include stored files, files of requests that have not ended,
-// and running uploads. There is room again when objects are deleted.
+// TestBytesOfFiles checks the limits for the files of one account and of all accounts. Stored
+// files, files of unfinished requests and running uploads count. Deleting objects makes room
+// again.
 func TestBytesOfFiles(t *testing.T) {
 	dbtest.Both(t, func(t *testing.T, db dbtest.DB) {
 		class, notes, clock := file.Class(), note(t), dbtest.NewClock()
@@ -67,8 +67,8 @@ func TestBytesOfFiles(t *testing.T) {
 	})
 }
 
-// TestUploadsUnderWay checks that concurrent uploads have the same limit as
-// sequential ones, and that a failed upload releases its bytes.
+// TestUploadsUnderWay checks that concurrent uploads together have the same limit as sequential
+// uploads, and that a failed upload releases its bytes.
 func TestUploadsUnderWay(t *testing.T) {
 	class := file.Class()
 	data := dbtest.New(t).Open(t, class)

@@ -12,22 +12,27 @@ import (
 	"restsrv/engine/query"
 )
 
-// Several items can hold files with equal content, which is stored only once. Therefore a content may be removed
-// only if two conditions are met: no row contains its hash, and no request is about to commit such a row. The
-// request may run in any process that uses the directory.
+// Several items can hold files with equal content, which is stored only once. Therefore a content
+// may be removed only if two conditions are met: no row contains its hash, and no request is
+// about to commit a row with its hash. The request can run in any process that uses the
+// directory.
 //
-// A request announces that it needs a content with a marker: an empty file staged/<hash>/<random>. It creates the
-// marker before it checks that the content exists, and removes the marker after its transaction has ended. A process
-// that removes a content first renames it into leaving/. Then it looks for markers, and after that for rows. If it
-// finds one, it restores the content. There are three cases:
+// A request announces that it needs a content with a marker: an empty file
+// staged/<hash>/<random>. It creates the marker before it checks that the content exists, and
+// removes the marker after its transaction has ended. A process that removes a content first
+// renames it into leaving/. Then it looks for markers, and after that for rows. If it finds a
+// marker or a row, it restores the content. There are three cases:
 //
-//   - A marker was created before the process looks: the process finds it.
-//   - A marker is created later: its request finds that the content is missing, and stores it again.
-//   - A marker has been removed before: its request has committed its rows, which the process finds, or has failed.
+//   - A marker was created before the process looks: the process finds the marker.
+//   - A marker is created later: its request finds that the content is missing, and stores it
+//     again.
+//   - A marker has been removed before: its request has committed its rows, which the process
+//     finds, or has failed.
 //
-// A marker is valid for the time Grace after its last modification. Running requests touch their markers. The markers
-// of a crashed process expire. The same happens if a request does not know whether its commit takes effect (see
-// engine.Staging.Unsettle). Sweep checks the contents of expired markers.
+// A marker is valid for the time Grace after its last modification. Running requests touch their
+// markers. The markers of a crashed process expire. A marker also expires if its request does not
+// know whether its commit takes effect (see engine.Staging.Unsettle). Sweep checks the contents
+// of expired markers.
 
 const (
 	staged = "staged"
@@ -91,8 +96,9 @@ func (m *marker) remove() {
 	_ = os.Remove(filepath.Dir(m.path))
 }
 
-// release removes the marker, and then the content if it is not needed. If settled is false, it is not known whether
-// the rows of the request are committed. Then release does not remove anything, and the marker expires.
+// release removes the marker, and then the content if it is not needed. If settled is false, it
+// is unknown whether the rows of the request are committed. Then release removes neither, and the
+// marker expires.
 func (m *marker) release(settled bool) {
 	if !settled {
 		m.timer.Stop()
@@ -163,8 +169,9 @@ func (s *Storage) isNeeded(ctx context.Context, hash string) (bool, error) {
 	return found, err
 }
 
-// Unheld removes those contents that are no longer needed, in the background. The store calls it with the hashes of
-// files that items have lost, after the transaction. Use Wait to wait for the removal.
+// Unheld removes, in the background, those of the contents that are no longer needed. After a
+// transaction, the store calls it with the hashes of files that items no longer hold. Use Wait to
+// wait for the removal.
 func (s *Storage) Unheld(hashes []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -202,8 +209,8 @@ func (s *Storage) removeUnheld() {
 	}
 }
 
-// releaseContent removes a content if it is not needed. If that fails, it creates a marker. When the marker has
-// expired, Sweep tries again.
+// releaseContent removes a content if it is not needed. If the removal fails, it creates a
+// marker, so that Sweep tries again when the marker has expired.
 func (s *Storage) releaseContent(hash string) {
 	ctx, cancel := context.WithTimeout(context.Background(), releaseTime)
 	defer cancel()

@@ -21,14 +21,14 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(pgtest.Run(m)) }
 
-// server is a storage and a store of one process.
+// server stands for a process: it has its own storage and its own store.
 type server struct {
 	*file.Storage
 	data  *store.Store
 	notes *engine.Class
 }
 
-// serve opens a database and a folder like another process.
+// serve opens the database and the folder as another process would.
 func serve(t *testing.T, db dbtest.DB, dir string, now func() time.Time) *server {
 	t.Helper()
 	s := &server{notes: note(t)}
@@ -67,9 +67,11 @@ func wantFiles(t *testing.T, what, dir string, want int) {
 	}
 }
 
-// TestContentsFollowItems checks that a content is removed when its request
-// fails, when the attribute is set to another file or to null, and when the
-// last item that holds it is deleted, and that it stays otherwise.
+// TestContentsFollowItems checks that a content is removed in these cases, and stays otherwise:
+//
+//   - its request fails
+//   - the attribute is set to another file or to null
+//   - the last item that holds the content is deleted
 func TestContentsFollowItems(t *testing.T) {
 	dbtest.Both(t, func(t *testing.T, db dbtest.DB) {
 		dir := filepath.Join(t.TempDir(), "files")
@@ -119,9 +121,8 @@ func TestContentsFollowItems(t *testing.T) {
 	})
 }
 
-// TestHeldWhileCopied checks that the content of a stored file stays if a
-// request is about to name the file, although the item that held it is deleted
-// meanwhile.
+// TestHeldWhileCopied checks a request that is about to refer to a stored file: the content stays
+// even if the item that held it is deleted during the request.
 func TestHeldWhileCopied(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "files")
 	ctx, s := context.Background(), serve(t, dbtest.New(t), dir, nil)
@@ -162,9 +163,9 @@ func TestHeldWhileCopied(t *testing.T) {
 	wantFiles(t, "nothing holds it", dir, 0)
 }
 
-// TestConcurrentContents uploads and deletes three contents at random from two
-// processes, in requests some of which fail. In the end each item's content can
-// be read, and there is no other content.
+// TestConcurrentContents uploads and deletes three contents at random from two processes. Some of
+// the requests fail. In the end, the content of each item can be read, and there is no other
+// content.
 func TestConcurrentContents(t *testing.T) {
 	dbtest.Both(t, func(t *testing.T, db dbtest.DB) {
 		dir := filepath.Join(t.TempDir(), "files")
@@ -208,8 +209,8 @@ func TestConcurrentContents(t *testing.T) {
 	})
 }
 
-// TestSweep checks that the contents and partial uploads of a crashed process
-// are removed after an hour, except contents that an item holds by then.
+// TestSweep checks that the contents and partial uploads of a crashed process are removed after
+// an hour. A content stays if an item holds it.
 func TestSweep(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "files")
 	c := &clock{now: time.Now()}
@@ -239,9 +240,9 @@ func TestSweep(t *testing.T) {
 	}
 }
 
-// TestUnsettledCommit checks that the content of a request with an uncertain
-// commit stays for an hour, even if another request with the same content
-// fails, and is removed then unless an item holds it.
+// TestUnsettledCommit checks a request that does not know whether its commit succeeded. Its
+// content stays for an hour, even if another request with the same content fails. Then the
+// content is removed, except if an item holds it.
 func TestUnsettledCommit(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "files")
 	c := &clock{now: time.Now()}
@@ -280,8 +281,8 @@ func TestUnsettledCommit(t *testing.T) {
 	}
 }
 
-// TestPause checks that Pause prevents the removal of contents, and that a
-// later sweep removes them.
+// TestPause checks that Pause prevents the removal of contents, and that a later Sweep removes
+// them.
 func TestPause(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "files")
 	c := &clock{now: time.Now()}

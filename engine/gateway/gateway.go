@@ -1,10 +1,10 @@
-// Package gateway lets signed-in users call selected paths with the permissions
-// of one configured account (the modules/rest/client/GateWay of IONDV). It
-// matches the path, requires a session, and forwards the request to this server
-// or to another one, with the credentials of the configured account in place of
-// the browser's. No other package uses these credentials or the token that this
-// package fetches with them. Sessions belong to engine/session. The package does
-// not interpret the forwarded requests.
+// Package gateway lets signed-in users call selected paths with the permissions of one configured
+// account (modules/rest/client/GateWay of IONDV). It matches the path, requires a session, and
+// forwards the request to this server or to another server. In the forwarded request, the
+// credentials of the configured account replace the credentials of the browser. No other package
+// uses the credentials of the account, or the token that this package fetches with them. The
+// package does not manage sessions, which package engine/session does, and it does not interpret
+// the forwarded requests.
 package gateway
 
 import (
@@ -71,8 +71,8 @@ type gateway struct {
 	to    string // Endpoint, or a placeholder for this server
 }
 
-// New returns the gateways of an application. If several have the same path and
-// method, New uses the first one.
+// New returns the gateways of an application. If several gateways have the same path and method,
+// the first one is used.
 func New(server Server, configs []Config) (*Gateways, error) {
 	if server.Idle <= 0 {
 		server.Idle = 60 * time.Second
@@ -161,8 +161,9 @@ func (gs *Gateways) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // ForwardsBodies implements rest.Forwarder.
 func (gs *Gateways) ForwardsBodies() {}
 
-// findRoute returns the gateway for a method and an escaped path. to is the part of the path below the gateway's
-// base. If no gateway has a route for both, g is nil, and allow lists the methods that the path has.
+// findRoute returns the gateway for a method and an escaped path. to is the part of the path
+// below the base of the gateway. If no gateway has the path with this method, g is nil, and allow
+// lists the methods with which gateways have the path.
 func (gs *Gateways) findRoute(method, path string) (g *gateway, to, allow string) {
 	var methods []string
 	for _, g := range gs.all {
@@ -203,9 +204,9 @@ func matchPath(template, path string) bool {
 	return true
 }
 
-// isHarmless reports whether every server will read an escaped part of a path as one part. It may contain escaped
-// slashes, because ids may contain them. It must not contain steps such as "..": another server could use them to
-// leave the folder.
+// isHarmless reports whether every server will interpret an escaped part of a path as one part.
+// The part can contain escaped slashes, because ids can contain them. It must not be a step such
+// as "..", with which another server could leave the folder.
 func isHarmless(escaped string) bool {
 	part, err := url.PathUnescape(escaped)
 	if err != nil || part == "" || strings.ContainsFunc(part, func(r rune) bool { return r < ' ' || r == 0x7f }) {
@@ -219,18 +220,16 @@ func isHarmless(escaped string) bool {
 	return true
 }
 
-// private lists the headers of the browser that are not forwarded: credentials,
-// headers that proxies add, and headers that could turn the request into one
-// that the route does not allow.
+// private lists the headers of the browser that are not forwarded: credentials, headers that
+// proxies add, and headers that could change the request into one that the route does not allow.
 var private = []string{
 	"Cookie", "Authorization", "Auth-User", "Auth-User-Type", "Auth-Pwd", "Auth-Token", "Proxy-Authorization",
 	"Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Forwarded-Port", "X-Real-Ip", "Via",
 	"X-Http-Method", "X-Http-Method-Override", "X-Method-Override", "Origin", "Referer", "Expect",
 }
 
-// rewriteRequest makes the forwarded request. Its URL consists of the
-// configured address and the matched path. Host headers of the browser are
-// ignored.
+// rewriteRequest makes the forwarded request. Its URL consists of the configured address and the
+// matched path. Headers of the browser that name a host are ignored.
 func (g *gateway) rewriteRequest(p *httputil.ProxyRequest) {
 	path := strings.TrimPrefix(p.In.URL.EscapedPath(), g.Base)
 	to, err := url.Parse(g.to + path)
@@ -266,10 +265,9 @@ func (g *gateway) rewriteRequest(p *httputil.ProxyRequest) {
 	}
 }
 
-// cleanResponse removes the headers of a response that concern the gateway's
-// account or another host, and keeps the response out of shared caches. It also
-// removes X-Request-Id and X-Content-Type-Options, because the server has set
-// them already.
+// cleanResponse removes the headers of a response that concern the account of the gateway or
+// another host, and keeps the response out of shared caches. It also removes X-Request-Id and
+// X-Content-Type-Options, because this server has already set them.
 func cleanResponse(r *http.Response) error {
 	for _, name := range []string{"Set-Cookie", "Www-Authenticate", "Proxy-Authenticate", "Clear-Site-Data", "Strict-Transport-Security", "X-Request-Id", "X-Content-Type-Options"} {
 		r.Header.Del(name)
@@ -281,8 +279,8 @@ func cleanResponse(r *http.Response) error {
 	return nil
 }
 
-// gatewayError returns the error that is reported to the browser if a request
-// could not be forwarded. Its cause is for the log.
+// gatewayError returns the error that the browser gets if a request could not be forwarded. The
+// cause in the error is only logged.
 func gatewayError(name string, err error) error {
 	var e *engine.Error
 	if errors.As(err, &e) {

@@ -18,12 +18,12 @@ import (
 	"restsrv/engine"
 )
 
-// remote is a server behind a gateway. It issues numbered tokens, accepts the
-// last one, and answers with the request that it got.
+// remote is a server behind a gateway. It issues numbered tokens, accepts only the newest token,
+// and answers with the request that it got.
 type remote struct {
 	issued  atomic.Int64
-	refuse  atomic.Int64 // requests that are refused with any token
-	status  int          // of refusals, 403 if 0
+	refuse  atomic.Int64 // number of requests that are refused whatever their token
+	status  int          // status of refusals; 0 means 403
 	bodies  atomic.Int64 // number of requests with a body that was read
 	mu      sync.Mutex
 	seen    []string // the requests in order
@@ -78,8 +78,8 @@ func (f failing) Fail(err error) {
 
 func (f failing) Unwrap() http.ResponseWriter { return f.ResponseWriter }
 
-// browse serves gateways for a service, which is reached over HTTP or in this
-// process, to browsers with the cookie "in".
+// browse serves gateways for a service to browsers. The gateways reach the service over HTTP, or
+// in this process if inProcess is set. A browser is signed in if it has the cookie "in".
 func browse(t *testing.T, s http.Handler, inProcess bool, change func(*Server, *Config)) (url string, gs *Gateways) {
 	t.Helper()
 	server := Server{Log: slog.New(slog.DiscardHandler), Local: s}
@@ -192,9 +192,9 @@ func TestOtherPathsAreNot(t *testing.T) {
 	}
 }
 
-// TestHeadersStayApart checks that the service gets neither the credentials of
-// the browser nor its statements about hosts, and that an override header does
-// not change the method.
+// TestHeadersStayApart checks that the service gets neither the credentials of the browser nor
+// headers in which the browser names hosts, and that an override header does not change the
+// method.
 func TestHeadersStayApart(t *testing.T) {
 	both(t, func(t *testing.T, inProcess bool) {
 		s := &remote{}
@@ -274,8 +274,8 @@ func TestRefusedTokensAreReplacedOnce(t *testing.T) {
 	})
 }
 
-// TestValidTokensAreKept checks that a refusal does not cost a new token if the
-// gateway can check that its token is valid.
+// TestValidTokensAreKept checks that a refused request does not make the gateway fetch a new
+// token if the gateway can check that its token is still valid.
 func TestValidTokensAreKept(t *testing.T) {
 	s := &remote{status: http.StatusForbidden}
 	url, _ := browse(t, s, true, func(server *Server, _ *Config) {

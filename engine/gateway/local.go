@@ -30,9 +30,9 @@ func newTransport(idle time.Duration) *http.Transport {
 // local is a transport that passes requests to a handler of this process.
 type local struct{ handler http.Handler }
 
-// RoundTrip implements http.RoundTripper. It starts the handler and returns when the response begins. The handler
-// then continues while the caller reads the body. If the request ends or the caller closes the body, writes of the
-// handler fail.
+// RoundTrip implements http.RoundTripper. It starts the handler and returns when the response
+// begins. The handler then continues while the caller reads the body. When the request has ended
+// or the caller has closed the body, writes of the handler fail.
 func (l local) RoundTrip(r *http.Request) (*http.Response, error) {
 	read, write := io.Pipe()
 	w := &answer{header: http.Header{}, body: write, begun: make(chan struct{}), request: r, read: read}

@@ -14,9 +14,9 @@ import (
 	"restsrv/engine"
 )
 
-// Limits for fetching tokens. When the target server rejects a token, the token is
-// replaced only if it is older than its waiting time. The waiting time starts with
-// firstWait and doubles up to lastWait while new tokens are rejected, too.
+// Limits for fetching tokens. When the target server rejects a token, the gateway replaces the
+// token only if the token is older than its waiting time. The waiting time starts with firstWait,
+// and doubles up to lastWait if the next tokens are rejected as well.
 const (
 	tokenTime = 15 * time.Second // time limit for one fetch
 	maxToken  = 4 << 10          // bytes
@@ -25,9 +25,9 @@ const (
 	lastWait  = 10 * time.Minute
 )
 
-// sender sends requests with the credentials of a gateway. If the target
-// rejects a request, sender sends it once more with a new token, unless a part
-// of the body has been read.
+// sender sends requests with the credentials of a gateway. If the target rejects a request,
+// sender sends it once more with a new token. It cannot do so if a part of the body has been
+// read.
 type sender struct {
 	gateway *gateway
 	next    http.RoundTripper
@@ -78,9 +78,9 @@ func isRefused(r *http.Response) bool {
 	return r.StatusCode == http.StatusUnauthorized || r.StatusCode == http.StatusForbidden
 }
 
-// reportRefusal turns a 401 of the target into an internal error: it means that
-// the target rejects the gateway's own credentials. If the browser got the 401,
-// it would ask the user to sign in again, which could not help.
+// reportRefusal turns a 401 of the target into an internal error, because it means that the
+// target rejects the credentials of the gateway. A browser that got the 401 would ask the user to
+// sign in again, which could not help.
 func (s *sender) reportRefusal(resp *http.Response, err error) (*http.Response, error) {
 	if err != nil {
 		return nil, err
@@ -101,9 +101,9 @@ func (s *sender) isReplaceable(ctx context.Context, t *token, status int) bool {
 	return status == http.StatusUnauthorized || s.clock().Sub(t.at) >= t.wait
 }
 
-// send sends a copy of the request once, with the credentials. The caller may call unsent to find out whether the
-// request can be sent again: it returns true if no part of the body has been read. After that call, no part can be
-// read any more.
+// send sends a copy of the request once, with the credentials. After it, the caller can call
+// unsent to find out whether the request can be sent again. unsent returns true if no part of the
+// body has been read. From then on, no part of the body can be read through the first copy.
 func (s *sender) send(r *http.Request, t *token) (resp *http.Response, unsent func() bool, err error) {
 	ctx, cancel := context.WithCancelCause(r.Context())
 	out := r.Clone(ctx)
@@ -150,9 +150,10 @@ func basicAuth(account, secret string) string {
 	return "Basic " + base64.StdEncoding.EncodeToString([]byte(account+":"+secret))
 }
 
-// getToken returns the current token. old is a token that the target has rejected, or nil. If there is no token yet,
-// or if the current token is old, getToken fetches a new one. Only one request at a time fetches a token. The result
-// is nil if the gateway does not use tokens.
+// getToken returns the current token. old is a token that the target has rejected, or nil. If
+// there is no token yet, or if the current token is the rejected one, getToken fetches a new
+// token. Only one request at a time fetches a token. The result is nil if the gateway does not
+// use tokens.
 func (s *sender) getToken(ctx context.Context, old *token) (*token, error) {
 	if s.gateway.TokenPath == "" {
 		return nil, nil

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Failures are counted in slices of time. A failure must count for exactly the time Window. But a
-// slice can contain older and younger failures. Therefore a whole slice counts until its last
+// Failures are counted in slices of time. A failure must count for at least the time Window.
+// Since a slice contains older and younger failures, the whole slice counts until its last
 // failure is older than Window.
 const (
 	sliceTime  = 5 * time.Second
@@ -52,10 +52,10 @@ type table[K comparable] struct{ counters map[K]*counter }
 
 func newTable[K comparable]() table[K] { return table[K]{map[K]*counter{}} }
 
-// get returns the counter of k, or nil if there is none. If the counter is further ahead of now
-// than the clocks of processes can differ, the system clock was set back. get then removes the
-// counter. It would otherwise block its key until the clock reaches that time again, and would not
-// count new failures.
+// get returns the counter of k, or nil if there is none. A counter can be further ahead of now
+// than the clocks of processes can differ, if the system clock was set back. get removes such a
+// counter. Otherwise the counter would block its key until the clock reaches that time again, and
+// would not count new failures.
 func (t table[K]) get(k K, now time.Time) *counter {
 	c := t.counters[k]
 	if c != nil && c.last > sliceOf(now)+slicesKept {
@@ -112,9 +112,9 @@ func (t table[K]) prune(now time.Time) {
 	}
 }
 
-// makeRoom prunes the table. If that is not enough, it removes the keys with
-// the fewest failures first, so that an attacker cannot evict a blocked key by
-// inventing others.
+// makeRoom prunes the table. If that is not enough, it removes keys, those with the fewest
+// failures first. So an attacker who invents many keys cannot remove a blocked key from the
+// table.
 func (t table[K]) makeRoom(now time.Time) {
 	t.prune(now)
 	slice := sliceOf(now)
@@ -130,8 +130,8 @@ func (t table[K]) makeRoom(now time.Time) {
 	}
 }
 
-// An account is known at a network for knownFor after it signed in from there.
-// A new sign-in is stored only if the stored one is older than renewAfter.
+// An account is known at a network for the time knownFor after it signed in from there. A new
+// sign-in is stored only if the stored sign-in is older than renewAfter.
 const (
 	knownFor   = 25 * time.Hour
 	renewAfter = time.Hour
@@ -148,8 +148,8 @@ func (a acquaintances) has(p pair, now time.Time) bool {
 	return ok && now.Sub(t) < knownFor
 }
 
-// renewNetwork records a sign-in. It returns false, without a change, if the
-// recorded one is recent.
+// renewNetwork records a sign-in. If the recorded sign-in is recent, it makes no change and
+// returns false.
 func (a acquaintances) renewNetwork(p pair, now time.Time) bool {
 	if t, ok := a[p.account][p.network]; ok && now.Sub(t) < renewAfter {
 		return false

@@ -1,12 +1,11 @@
-// Package guess counts failed attempts at passwords and codes, and delays or
-// rejects further attempts. It sees account names and addresses as clients send
-// them, and never a secret. Accounts themselves belong to engine/account.
+// Package guess counts failed attempts at passwords and codes, and delays or rejects further
+// attempts. It gets account names and addresses as clients send them, and never gets a secret.
+// Package engine/account manages the accounts.
 //
-// Each process counts in memory and decides from its own counters. It writes
-// new counts to the database as one row, at most once per FlushEvery, and reads
-// the rows of other processes before it decides. A limit therefore applies at
-// once in the process that saw the failures and within a second in all others,
-// and 10,000 failures do not cause 10,000 transactions.
+// Each process counts in memory and decides from its own counters. It writes new counts to the
+// database as one row, at most once per FlushEvery, and reads the rows of other processes before
+// it decides. A limit therefore applies at once in the process that saw the failures and within a
+// second in all others, and 10,000 failures do not cause 10,000 transactions.
 package guess
 
 import (
@@ -104,8 +103,8 @@ func keyOf(kind byte, name string) (k key) {
 	return k
 }
 
-// accountKey returns the key of an account. It ignores case even if account
-// names are case-sensitive: names that differ in case only share their limits.
+// accountKey returns the key of an account. It ignores case even if account names are
+// case-sensitive. The only effect then is that names that differ in case share their limits.
 func accountKey(account string) key { return keyOf('a', strings.ToLower(account)) }
 
 // networkKey returns the key of an IPv4 address or of an IPv6 /64 network,
@@ -121,8 +120,8 @@ func networkKey(a netip.Addr) key {
 	return keyOf('n', p.String())
 }
 
-// Admit implements engine.Guesses. Accounts that are known at an address are
-// still admitted when the address is over its limit.
+// Admit implements engine.Guesses. If an address is over its limit, accounts that are known at
+// this address are still admitted.
 func (k *Keeper) Admit(ctx context.Context, account string, from engine.Caller) (time.Duration, error) {
 	p := pair{accountKey(account), networkKey(from.Address)}
 	if err := k.refreshCounts(ctx); err != nil {

@@ -14,8 +14,7 @@ import (
 	"restsrv/engine/store/dbtest"
 )
 
-// fixture is a database for the Keepers of several processes, and a time that
-// tests set.
+// fixture is a database for the Keepers of several processes, with a clock that tests set.
 type fixture struct {
 	*testing.T
 	*dbtest.Clock
@@ -149,8 +148,8 @@ func TestAccountFromOneAddress(t *testing.T) {
 	wantRefused(t, k, "ann@local", "10.0.0.1") // the earlier failure still counts
 }
 
-// TestNoMinuteHasMore checks that no minute has more failures than the limit,
-// in any rhythm.
+// TestNoMinuteHasMore checks that there are never more failures within a minute than the limit,
+// whatever the intervals between attempts.
 func TestNoMinuteHasMore(t *testing.T) {
 	f := open(t)
 	k := f.process()
@@ -195,9 +194,9 @@ func TestAddress(t *testing.T) {
 	}
 }
 
-// TestKnownAtTheAddress checks that an account that signed in from an address
-// within a day is not blocked by the failures of others there, and does not
-// block them.
+// TestKnownAtTheAddress checks an account that signed in from an address within a day. Failures
+// of other accounts at this address do not block it, and its failures do not block other
+// accounts.
 func TestKnownAtTheAddress(t *testing.T) {
 	f := open(t)
 	k := f.process()
@@ -236,8 +235,8 @@ func (f *fixture) restarted(k *Keeper) *Keeper {
 	return f.process()
 }
 
-// TestDelayGrows checks that an account is never refused at other addresses,
-// even if it is attacked from many.
+// TestDelayGrows checks that failures at many addresses delay an account, and that the account is
+// never refused at other addresses.
 func TestDelayGrows(t *testing.T) {
 	f := open(t)
 	k := f.process()
@@ -258,9 +257,8 @@ func TestDelayGrows(t *testing.T) {
 	wantAdmitted(t, k, "ann@local", "10.0.2.1", 0)
 }
 
-// TestClockPutBack checks that older failures no longer count when the clock is
-// set back, so that no account stays blocked until the clock has caught up, and
-// that new failures count.
+// TestClockPutBack checks that older failures no longer count when the clock is set back, because
+// an account would otherwise stay blocked until the clock has caught up. New failures count.
 func TestClockPutBack(t *testing.T) {
 	f := open(t)
 	k := f.process()
@@ -298,11 +296,11 @@ func TestProcessesCountTogether(t *testing.T) {
 	f.Advance(FlushEvery)
 	wantRefused(t, one, "ann@local", "10.0.0.1")
 	wantRefused(t, two, "ann@local", "10.0.0.1")
-	wantRefused(t, f.process(), "ann@local", "10.0.0.1") // a process that starts now
+	wantRefused(t, f.process(), "ann@local", "10.0.0.1") // a new process
 }
 
-// TestSeenWithinASecond checks that a process writes soon without a call of
-// Close, and that another one sees it.
+// TestSeenWithinASecond checks that a process writes its counts soon, before Close, and that
+// another process reads them.
 func TestSeenWithinASecond(t *testing.T) {
 	f := open(t)
 	limits := usual()
@@ -310,7 +308,7 @@ func TestSeenWithinASecond(t *testing.T) {
 	two := New(Config{Data: f.data, Class: f.class, Limits: limits})
 	wantAdmitted(t, two, "ann@local", "10.0.0.1", 0)
 	fail(one, 20, "ann@local", "10.0.0.1")
-	wantRefused(t, one, "ann@local", "10.0.0.1") // at once
+	wantRefused(t, one, "ann@local", "10.0.0.1") // without a wait, in the process that counted
 	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
 		if _, err := two.Admit(context.Background(), "ann@local", from("10.0.0.1")); engine.CodeOf(err) == engine.TooMany {
 			break
@@ -326,8 +324,8 @@ func TestSeenWithinASecond(t *testing.T) {
 	}
 }
 
-// TestAttackIsCheap checks that 10,000 failures make few rows and need bounded
-// memory, and that both are removed later.
+// TestAttackIsCheap checks that 10,000 failures cause few rows and need bounded memory, and that
+// the rows and the memory are released later.
 func TestAttackIsCheap(t *testing.T) {
 	f := open(t)
 	k := f.process()
@@ -355,8 +353,8 @@ func TestAttackIsCheap(t *testing.T) {
 	}
 }
 
-// TestMemoryIsBounded checks that invented accounts and addresses neither fill
-// the memory nor make a process forget a limit.
+// TestMemoryIsBounded checks that invented accounts and addresses do not fill the memory, and do
+// not make a process forget that a key has reached its limit.
 func TestMemoryIsBounded(t *testing.T) {
 	f := open(t)
 	k := f.process()
@@ -393,8 +391,8 @@ func TestMemoryIsBounded(t *testing.T) {
 	}
 }
 
-// TestRowsTellNoNames checks that rows contain no names, because a name may be
-// a password in the wrong field.
+// TestRowsTellNoNames checks that rows contain no names, because users sometimes type a password
+// into the name field.
 func TestRowsTellNoNames(t *testing.T) {
 	f := open(t)
 	k := f.process()

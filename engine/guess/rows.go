@@ -12,7 +12,7 @@ import (
 	"restsrv/engine/query"
 )
 
-// className is a name that an application cannot use for a class of its own.
+// className is the name of the system class. No class of an application can have this name.
 const className = "#guess"
 
 // Prefixes of row ids. A batch row contains the failures that one process
@@ -92,8 +92,8 @@ func (k *Keeper) flushInBackground() {
 	}
 }
 
-// flushPending writes the pending counts in one transaction. If that fails,
-// they stay pending while they still count.
+// flushPending writes the pending counts in one transaction. If the write fails, the counts stay
+// pending as long as they still matter.
 func (k *Keeper) flushPending(ctx context.Context) error {
 	select {
 	case k.reading <- struct{}{}:
@@ -187,9 +187,9 @@ func (k *Keeper) timeQuery(name, op string, t time.Time) (*engine.Query, error) 
 	return &engine.Query{Class: k.cfg.Class, Filter: f, Count: -1}, err
 }
 
-// refreshCounts reads the rows that other processes have written since its last call. If that call
-// was less than FlushEvery ago, it does nothing. If the database cannot be read, the process uses
-// the counts that it has. The error is nil unless ctx ended.
+// refreshCounts reads the rows that other processes have written since the last refresh. It does
+// nothing if the last refresh was less than FlushEvery ago. If the database cannot be read, the
+// process uses the counts that it has. refreshCounts returns an error only if ctx has ended.
 func (k *Keeper) refreshCounts(ctx context.Context) error {
 	if !k.isStale() {
 		return nil

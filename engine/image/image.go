@@ -1,12 +1,14 @@
-// Package image makes thumbnails of stored images. It implements engine.ImageStorage for servers with a disk. It
-// reads JPEG (rotated according to EXIF), PNG, GIF (the first frame) and WebP. It stores each thumbnail beside the
-// content, under a name that contains its size. Images are never enlarged. The package does not use HTTP and does not
-// check permissions.
+// Package image makes thumbnails of stored images. It implements engine.ImageStorage for servers
+// with a disk. It reads JPEG (rotated according to EXIF), PNG, GIF (the first frame) and WebP. It
+// stores each thumbnail beside the original content, under a name that contains the size of the
+// thumbnail. Images are never enlarged. The package does not use HTTP and does not check
+// permissions.
 //
-// Images come from untrusted clients. The memory for decoding an image is estimated in advance, and all images that
-// are decoded at the same time share one limit. The number of requests that wait is limited, too. Each account has
-// its own queue, so that accounts do not block each other, and each request has a time limit. If an image cannot be
-// decoded, the reason is stored, so that it is not decoded again.
+// Images come from untrusted clients. The memory for decoding an image is estimated in advance,
+// and all images that are decoded at the same time share one limit. The number of waiting
+// requests is limited, too. Each account has its own queue, so that accounts do not block each
+// other, and each request has a time limit. If an image cannot be decoded, the package stores the
+// reason and does not try again.
 package image
 
 import (
@@ -39,7 +41,7 @@ type Shelf interface {
 type Config struct {
 	Files   Shelf
 	Memory  int64         // memory in bytes that all images together may take while they are decoded; 0 for the default
-	Waiting int           // images of one account that are decoded or wait, four times as many of all; 0: the default
+	Waiting int           // images of one account that are decoded or wait; the limit for all accounts is four times as high; 0 means the default
 	Time    time.Duration // time limit for one image, including the time in the queue; 0 for the default
 }
 

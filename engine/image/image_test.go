@@ -112,8 +112,7 @@ func corners(m image.Image) (all []color.Color) {
 	return all
 }
 
-// TestSizes: thumbnails keep the proportions, fit the size, and are never
-// enlarged.
+// TestSizes checks that thumbnails keep the proportions, fit the size, and are never enlarged.
 func TestSizes(t *testing.T) {
 	for _, c := range []struct {
 		w, h         int
@@ -132,7 +131,8 @@ func TestSizes(t *testing.T) {
 	}
 }
 
-// TestSeesEveryPixel: lines thinner than a pixel of the thumbnail affect it.
+// TestSeesEveryPixel checks that lines thinner than a pixel of the thumbnail still affect the
+// thumbnail.
 func TestSeesEveryPixel(t *testing.T) {
 	m := image.NewRGBA(image.Rect(0, 0, 1600, 1600))
 	for i := range 1600 * 1600 {
@@ -213,10 +213,10 @@ func withEXIF(content []byte, orientation uint16, order binary.ByteOrder) []byte
 	return append(append(out, segment...), content[2:]...)
 }
 
-// TestOrientation: thumbnails of rotated pictures are upright.
+// TestOrientation checks that thumbnails of rotated pictures are upright.
 func TestOrientation(t *testing.T) {
 	upright := []color.Color{red, green, blue, white}
-	// The corners as a camera stores them for each orientation of the same
+	// The colors of the quarters as a camera stores them, for each orientation. All show the same
 	// picture.
 	for orientation, stored := range map[uint16][]color.Color{
 		1: {red, green, blue, white}, 2: {green, red, white, blue}, 3: {white, blue, green, red}, 4: {blue, white, red, green},
@@ -251,8 +251,7 @@ func sized(content []byte, w, h uint32) []byte {
 	return b
 }
 
-// TestUnusable: a file that is not an image, or that cannot be decoded here, has
-// no thumbnail.
+// TestUnusable checks that a file has no thumbnail if it is not an image or cannot be decoded.
 func TestUnusable(t *testing.T) {
 	whole := asPNG(t, quarters(40, 40, red, green, blue, white))
 	photo := asJPEG(t, quarters(40, 40, red, green, blue, white))
@@ -295,7 +294,7 @@ func TestUnusable(t *testing.T) {
 	}
 }
 
-// TestMemory checks the estimates of memory, on which the limit is based.
+// TestMemory checks the estimates of the memory for decoding, which the memory limit depends on.
 func TestMemory(t *testing.T) {
 	of := func(content []byte) float64 {
 		p, err := readHead(bytes.NewReader(content))
@@ -319,10 +318,10 @@ func TestMemory(t *testing.T) {
 			t.Errorf("%s: %v bytes per pixel, want %v", name, c.got, c.want)
 		}
 	}
-	// Pictures that hide their real cost must not be estimated lower.
+	// A picture must not get a lower estimate by hiding its real cost.
 	frame := bytes.Index(progressive, []byte{0xff, markSOF2})
 	hidden := func(mark byte) []byte {
-		// If the marker is read as a segment, it hides the frame, which begins
+		// A reader that takes the marker for the start of a segment skips the frame, which begins
 		// with 0xffc2.
 		lies := append(bytes.Clone(progressive[:frame]), 0xff, mark)
 		return append(lies, progressive[frame:]...)
@@ -355,7 +354,7 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// TestKept: a thumbnail is made once, and again if its kind changes.
+// TestKept checks that a thumbnail is made once, and made again if the size of its kind changes.
 func TestKept(t *testing.T) {
 	s := open(t, Config{}, square)
 	f := put(t, s, asPNG(t, quarters(400, 400, red, green, blue, white)))
@@ -388,8 +387,8 @@ func errorText(err error) string {
 	return err.Error()
 }
 
-// TestQueue: the number of waiting requests is limited, and a request stops
-// waiting when it ends.
+// TestQueue checks that the number of waiting requests is limited, and that a request stops
+// waiting when its context ends.
 func TestQueue(t *testing.T) {
 	s := open(t, Config{Waiting: 2, Time: 50 * time.Millisecond}, square)
 	done, err := s.limits.waitForMemory(context.Background(), s.limits.most)
@@ -436,8 +435,8 @@ func await(s *Storage, n int) {
 	}
 }
 
-// TestQueueOfOthers: if an account requests many thumbnails at once, a request of
-// another account waits only for a few of them.
+// TestQueueOfOthers checks an account that requests many thumbnails at once: a request of another
+// account waits for only a few of them.
 func TestQueueOfOthers(t *testing.T) {
 	const many = 20
 	s := open(t, Config{Waiting: many}, square)
@@ -489,7 +488,7 @@ func TestQueueOfOthers(t *testing.T) {
 	}
 }
 
-// TestConcurrentThumbnails: concurrent requests for one thumbnail all succeed.
+// TestConcurrentThumbnails checks that concurrent requests for one thumbnail all succeed.
 func TestConcurrentThumbnails(t *testing.T) {
 	s := open(t, Config{}, square)
 	f := put(t, s, asJPEG(t, quarters(800, 800, red, green, blue, white)))
@@ -510,8 +509,8 @@ func TestConcurrentThumbnails(t *testing.T) {
 	asks.Wait()
 }
 
-// FuzzThumbnail: with any content there is either a thumbnail or an error of the
-// client, without a crash, a timeout or a failure of the server.
+// FuzzThumbnail checks that any content gives either a thumbnail or an error that blames the
+// content, and never a crash, a timeout or a failure of the server.
 func FuzzThumbnail(f *testing.F) {
 	m := quarters(9, 7, red, green, blue, color.RGBA{})
 	f.Add(asPNG(f, m))

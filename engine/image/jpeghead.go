@@ -45,8 +45,8 @@ const (
 	markAPP1  = 0xe1
 )
 
-// readJPEGHead reads the segments until it finds the size of the picture. If data is malformed, it stops there; the
-// decoder will return an error.
+// readJPEGHead reads the segments until it finds the size of the picture. It stops at malformed
+// data, for which the decoder will return an error later.
 func readJPEGHead(r *bufio.Reader) (h jpegHead) {
 	if _, err := r.Discard(2); err != nil {
 		return h

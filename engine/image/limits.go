@@ -32,7 +32,8 @@ type lane struct {
 	waiting int
 }
 
-// crowd is the number of accounts with full queues that together reach the limit for all accounts.
+// crowd is the limit for all accounts divided by the limit for one account: so many accounts with
+// full queues reach it together.
 const crowd = 4
 
 func newLimits(cfg Config) *limits {

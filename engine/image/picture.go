@@ -109,9 +109,9 @@ func (p *picture) estimateMemory(k engine.ThumbnailKind) int64 {
 	return int64(w*h*(p.format.cost(p)+halved)+small*turned) + 1<<20
 }
 
-// pngCost returns the memory for decoding a PNG, in bytes per pixel. It counts an interlaced image twice, because of
-// its passes. It assumes that a gray image has a transparent color, because readHead does not read far enough to
-// know.
+// pngCost returns the memory for decoding a PNG, in bytes per pixel. It counts an interlaced
+// image twice, because the decoder handles it in passes. readHead does not read far enough to
+// know whether a gray image has a transparent color, so pngCost assumes that it has one.
 func pngCost(p *picture) float64 {
 	const nameAt, interlaceAt = 12, 28 // offsets in the chunk IHDR, which should come first
 	cost := bytesOf(p.model)

@@ -23,10 +23,11 @@ func fitSize(w, h int, k engine.ThumbnailKind) (int, int) {
 	return round(w), round(h)
 }
 
-// scale reduces an image to the size of the kind k and rotates it according to its orientation. It halves the image
-// until it is less than twice as large as the thumbnail. The last step scales it to the final size. Bilinear scaling
-// to half the size uses every pixel; a larger step would skip pixels. The largest intermediate image has a quarter
-// of the pixels.
+// scale reduces an image to the size of the kind k and rotates it according to its orientation.
+// First it halves the image until the image is less than twice as large as the thumbnail. Then it
+// scales the image to the final size. Bilinear scaling to half the size uses every pixel; a
+// larger step would skip pixels. The largest intermediate image has a quarter of the pixels of
+// the original.
 func scale(ctx context.Context, full image.Image, k engine.ThumbnailKind, orientation int) (*image.RGBA, error) {
 	if orientation > 4 {
 		k.Width, k.Height = k.Height, k.Width

@@ -2,8 +2,8 @@ package image
 
 import "encoding/binary"
 
-// webpPicture is a lossless WebP of one color, half transparent red. Every code
-// has one symbol, so pixels take no bits.
+// webpPicture is a lossless WebP of one color, half transparent red. Each code has only one
+// symbol, so the pixels take no bits in the file.
 var webpPicture = func() []byte {
 	var data []byte
 	var n int

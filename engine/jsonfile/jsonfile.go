@@ -17,9 +17,10 @@ import (
 	"restsrv/engine/mistake"
 )
 
-// Object reads one JSON object field by field and collects its faults. A field that is null counts
-// as absent. A field of the wrong type is a fault and counts as absent. If several fields have the
-// same name, the last one counts. The zero Object is empty; Faults must be set in all others.
+// Object reads one JSON object field by field and collects its faults. A field that is null
+// counts as absent. A field of the wrong type is a fault and counts as absent. If several fields
+// have the same name, the last one counts. The zero Object is an empty object; any other Object
+// must have Faults set.
 type Object struct {
 	File    string // name of the file in faults
 	Path    string // JSON path of the object in the file, "" if it is the whole file
@@ -81,9 +82,8 @@ func (o Object) Text(name string) string {
 	return s
 }
 
-// Flag reads true or false. It returns def if the field is absent or has another type. There is one
-// difference for a lenient Object: it converts a value of another type to a boolean as JavaScript
-// does.
+// Flag reads true or false. It returns def if the field is absent or has another type. A lenient
+// Object instead converts a value of another type to a boolean as JavaScript does.
 func (o Object) Flag(name string, def bool) bool {
 	v := o.Value(name)
 	if v == nil {

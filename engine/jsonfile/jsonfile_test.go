@@ -9,7 +9,7 @@ import (
 	"restsrv/engine/jsonfile"
 )
 
-// document is an object with a field of each kind, at "top" of f.json.
+// document is an object with a field of each type, at the path "top" of f.json.
 func document(faults *engine.Faults) jsonfile.Object {
 	return jsonfile.Object{File: "f.json", Path: "top", Faults: faults, Fields: engine.Fields{
 		{Name: "text", Value: "a"},
@@ -47,7 +47,7 @@ func TestFieldsOfTheRightType(t *testing.T) {
 	}
 }
 
-// A null field counts as absent, without a fault.
+// TestAbsentFields checks that a null field counts as absent, without a fault.
 func TestAbsentFields(t *testing.T) {
 	var faults engine.Faults
 	for _, o := range []jsonfile.Object{document(&faults), {}} {
@@ -68,7 +68,8 @@ func TestAbsentFields(t *testing.T) {
 	}
 }
 
-// Every mistake is reported, and a wrong value counts as absent.
+// TestFieldsOfAnotherType checks that every mistake is reported, and that a wrong value counts as
+// absent.
 func TestFieldsOfAnotherType(t *testing.T) {
 	var faults engine.Faults
 	o := document(&faults)

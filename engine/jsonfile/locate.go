@@ -10,8 +10,9 @@ import (
 const maxDepth = 512
 
 // Locate returns the places of the given JSON paths, and of the objects and arrays that contain
-// these values. It returns nil if the document is malformed. A path that does not exist in the
-// document has no place; Places.Of then returns the nearest place.
+// them. It returns nil if the document is malformed. A path that does not exist in the document
+// has no place; for such a path, Places.Of returns the place of the nearest object or array
+// around it.
 func Locate(data []byte, paths []string) Places {
 	w := walker{data: data, src: json.NewDecoder(bytes.NewReader(data)), around: make(map[string]bool), places: make(Places), line: 1}
 	for _, path := range paths {

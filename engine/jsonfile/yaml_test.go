@@ -8,7 +8,8 @@ import (
 	"restsrv/engine/jsonfile"
 )
 
-// YAML is decoded like the equivalent JSON, and numbers keep all digits.
+// TestDecodeYAML checks that YAML is decoded like the equivalent JSON, and that numbers keep all
+// digits.
 func TestDecodeYAML(t *testing.T) {
 	for in, want := range map[string]string{
 		"":                                  `null`,
@@ -56,8 +57,8 @@ func TestDecodeYAMLRefuses(t *testing.T) {
 	}
 }
 
-// Anchors that refer to each other ten times at each of ten levels must not be
-// expanded.
+// TestDecodeYAMLIsBounded checks a document with ten levels of anchors, each of which refers ten
+// times to the level below. Such a document must not be expanded.
 func TestDecodeYAMLIsBounded(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("a0: &a0 x\n")

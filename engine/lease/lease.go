@@ -1,11 +1,11 @@
-// Package lease lets one of the processes that share a database do a task, while the other
-// processes wait. The task must be harmless if two processes do it at the same time. This can
-// happen if a process was suspended for a while: it notices only afterwards that another process
-// has taken over.
+// Package lease makes sure that only one of the processes that share a database does a task,
+// while the other processes wait. Still, the task must be harmless if two processes do it at the
+// same time. This can happen if a process was suspended for a while: it notices too late that
+// another process has taken over.
 //
-// A lease is a row. Its holder writes the row every second. A waiting process
-// takes the row over when it has not changed for a while according to its own
-// clock, so the clocks of the processes do not have to agree.
+// A lease is a row. Its holder writes the row every second. A waiting process takes over a row
+// that has not changed for a while. It measures this time with its own clock, so the clocks of
+// the processes do not have to agree.
 package lease
 
 import (
@@ -23,8 +23,8 @@ const (
 	look    = 100 * time.Millisecond
 )
 
-// ErrTaken is the cause with which the context of work ends if another process has
-// taken over the lease.
+// ErrTaken is the cause with which the context of work ends if another process has taken over the
+// lease (see Hold).
 var ErrTaken = errors.New("another process has taken over")
 
 // className cannot be the name of a class of an application.

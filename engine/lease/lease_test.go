@@ -17,8 +17,8 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(pgtest.Run(m)) }
 
-// TestOneAtATime: processes with the same lease work one at a time,
-// independently of another lease.
+// TestOneAtATime checks that processes with the same lease work one at a time, and that another
+// lease is independent.
 func TestOneAtATime(t *testing.T) {
 	dbtest.Both(t, func(t *testing.T, db dbtest.DB) {
 		var inside, outside atomic.Int32
@@ -48,8 +48,8 @@ func TestOneAtATime(t *testing.T) {
 	})
 }
 
-// TestTakenOver: a process takes over the lease of a dead process. If that was
-// only suspended, its work is ended.
+// TestTakenOver checks that a process takes over the lease of a dead process. If the other
+// process was only suspended, its work is ended.
 func TestTakenOver(t *testing.T) {
 	dbtest.Both(t, func(t *testing.T, db dbtest.DB) {
 		t.Parallel()
@@ -73,8 +73,8 @@ func TestTakenOver(t *testing.T) {
 	})
 }
 
-// TestGivenBack: a lease is released when the work ends, with or without an
-// error, and waiting ends with its context.
+// TestGivenBack checks that a lease is released when the work ends, with or without an error, and
+// that waiting ends when the context ends.
 func TestGivenBack(t *testing.T) {
 	class := lease.Class()
 	data := dbtest.New(t).Open(t, class)

@@ -1,12 +1,12 @@
-// Package mistake lists the mistakes in applications for which the server has a rule. The rule says
-// how the server resolves the mistake, and whether it refuses to start. IONDV starts applications
-// with mistakes, and most applications contain some. So the server also starts and reports the
-// mistake if that cannot lose data or grant access.
+// Package mistake lists the mistakes in applications for which the server has a rule. The rule
+// says how the server resolves the mistake, and whether it refuses to start. IONDV starts
+// applications with mistakes, and most applications contain some. So the server reports a mistake
+// and starts too, if this cannot lose data or grant access.
 //
-// The package contains only a table. The packages that read class files, deploy.json, workflows and
-// data files find the mistakes, report them with [jsonfile.Object.Report], and resolve them as the
-// rule says. MISTAKES.md in this folder shows the table; use it when you move an application from
-// IONDV. A test checks that the page matches the table.
+// The package contains only a table. The packages that read class files, deploy.json, workflows
+// and data files find the mistakes, report them with [jsonfile.Object.Report], and resolve them
+// as the rule says. MISTAKES.md in this folder shows the table; use it when you move an
+// application from IONDV. A test checks that the page matches the table.
 //
 // [jsonfile.Object.Report]: restsrv/engine/jsonfile
 package mistake
@@ -28,8 +28,8 @@ type Rule struct {
 	Resolution string       // action of the server instead, for MISTAKES.md and for reports
 }
 
-// Apply gives all fatal faults in the list the level, code and resolution of the rule. It reports
-// whether there were any.
+// Apply sets the level, code and resolution of the rule in all fatal faults of the list. It
+// reports whether the list contains any.
 func (r *Rule) Apply(faults engine.Faults) bool {
 	applied := false
 	for i, f := range faults {

@@ -1,6 +1,6 @@
 package mistake
 
-// Attributes with the same name in classes of one tree, which share a table.
+// Attributes with the same name in several classes of one tree. The classes share a table.
 var (
 	TreeType = addRule(Attributes, "tree-type", "Classes of one tree that use the same attribute name with types that are stored differently",
 		"each class keeps its own type, in a column of its own; filters and sorting of a class find no value in objects of classes that declare it differently")

@@ -20,10 +20,9 @@ var frame string
 //go:embed page.css
 var style string
 
-// policy allows only the style sheet of the page: no scripts, images or frames.
-// It does not restrict the targets of forms, because browsers apply such a rule
-// to all redirects that follow, and OAuth2 redirects to the client and from
-// there to other sites.
+// policy allows only the style sheet of the page: no scripts, images or frames. It does not
+// restrict the targets of forms: browsers apply such a rule also to redirects after the form is
+// sent, and OAuth2 redirects to the client and from there to other sites.
 var policy = func() string {
 	sum := sha256.Sum256([]byte(style))
 	return "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'; base-uri 'none'; frame-ancestors 'none'"
@@ -32,9 +31,8 @@ var policy = func() string {
 // Page is a kind of page. It is safe for concurrent use.
 type Page struct{ t func() *template.Template }
 
-// New returns a kind of page. body is the template for the part below the
-// heading. It is parsed on first use and must be valid, since it is a constant
-// of the program: otherwise Write panics.
+// New returns a kind of page. body is the template for the part below the heading. The template
+// is parsed on first use, and Write panics if it is not valid. Use only constants of the program.
 func New(body string) *Page {
 	return &Page{sync.OnceValue(func() *template.Template {
 		t := template.Must(template.New("page").Parse(frame))

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// A page escapes its data, and its headers prevent scripts, frames and caching.
+// TestPage checks that a page escapes its data, and that its headers prevent scripts, frames and
+// caching.
 func TestPage(t *testing.T) {
 	w := httptest.NewRecorder()
 	if err := New(`<p>{{.}}</p>`).Write(w, 429, "Wait <b>", "<script>x</script>"); err != nil {
@@ -34,7 +35,7 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// If data for the template are missing, Write fails before any output.
+// TestPageFails checks that Write fails before any output if data for the template are missing.
 func TestPageFails(t *testing.T) {
 	w := httptest.NewRecorder()
 	if err := New(`{{.Missing}}`).Write(w, 200, "Title", struct{}{}); err == nil || w.Body.Len() > 0 || len(w.Header()) > 0 {

@@ -11,12 +11,11 @@ import (
 	"restsrv/engine/query"
 )
 
-// Bound limits how many items of a system class are stored, per account and in
-// total. The class needs the properties "account" and "created". A Bound does not
-// refuse new items: it deletes expired items and then the oldest ones. If the total
-// is too high, it deletes items of the account with the most items, so that an
-// account cannot cause the deletion of items of accounts with fewer. It is safe for
-// concurrent use.
+// Bound limits how many items of a system class are stored, per account and in total. The class
+// needs the properties "account" and "created". A Bound does not refuse new items. Instead it
+// deletes expired items, and if that is not enough, the oldest items. If the total is too high,
+// it deletes items of the account with the most items, so that an account cannot cause the
+// deletion of items of accounts with fewer items. A Bound is safe for concurrent use.
 type Bound struct {
 	cfg BoundConfig
 
@@ -64,8 +63,9 @@ func (b *Bound) Added(ctx context.Context, account string) error {
 	return b.makeRoom(ctx, total-b.cfg.All)
 }
 
-// countItems adds added to the total, the estimated number of stored items, and returns it. If the last count of the
-// database is too old, or if the total is over the limit, it counts the stored items again.
+// countItems adds added to the estimated number of stored items, and returns the result. If the
+// last count of the database is too old, or if the result is over the limit, it counts the stored
+// items again.
 func (b *Bound) countItems(ctx context.Context, added int) (int, error) {
 	now := b.cfg.Now()
 	b.mu.Lock()
@@ -85,8 +85,8 @@ func (b *Bound) countItems(ctx context.Context, added int) (int, error) {
 	return total, nil
 }
 
-// findMost counts the stored items. If byAccount is false, it returns the number of all items. If it is true, it
-// returns the account with the most items, and the number of its items.
+// findMost counts the stored items. If byAccount is true, it returns the account with the most
+// items and the number of its items; otherwise the number of all items.
 func (b *Bound) findMost(ctx context.Context, byAccount bool) (account string, n int, err error) {
 	a := &engine.Aggregation{Class: b.cfg.Class, Count: 1, Aggregates: []engine.Aggregate{{Name: "items", Function: engine.CountOf}}}
 	if byAccount {
@@ -103,9 +103,10 @@ func (b *Bound) findMost(ctx context.Context, byAccount bool) (account string, n
 	return account, n, err
 }
 
-// makeRoom deletes items because the total exceeds the limit by over: expired items, or
-// else the oldest ones of the account with the most items. It deletes at least a tenth
-// of the items of that account, so that it does not run again at once.
+// makeRoom deletes items because the total exceeds the limit by over: first the expired items
+// and, if these are not enough, the oldest items of the account with the most items. Of that
+// account it deletes at least a tenth of the items, so that makeRoom does not have to run again
+// at once.
 func (b *Bound) makeRoom(ctx context.Context, over int) error {
 	expired, err := b.removeExpired(ctx, nil)
 	if err != nil || expired >= over {
@@ -139,8 +140,8 @@ func (b *Bound) removeExpired(ctx context.Context, of *engine.Filter) (int, erro
 	return int(n), err
 }
 
-// removeOldest deletes items of an account that has too many. It deletes the expired items, and then the oldest ones,
-// at most oldestAtOnce. About left items remain.
+// removeOldest deletes items of an account that has too many: first the expired items, then the
+// oldest items, at most oldestAtOnce. About left items remain.
 func (b *Bound) removeOldest(ctx context.Context, account string, left int) (removed int, err error) {
 	c := b.cfg.Class
 	of, err := query.Equal(c.Property("account"), account)

@@ -1,9 +1,9 @@
-// Package remember caches proofs in memory. A proof is the result of a successful
-// check of a password or a token, so that not every request has to check it again.
-// Entries are found by a key that cannot be reversed. The owner (engine/account,
-// engine/oauth) decides how long an entry is valid and when it is checked again. This
-// package limits the number of entries, and ensures that a forgotten proof is not
-// stored again by a check that began earlier.
+// Package remember caches proofs in memory. A proof is the result of a successful check of a
+// password or a token, so that not every request has to repeat the check. Entries are found by a
+// key from which the password or token cannot be computed. The package that owns a Memory
+// (engine/account, engine/oauth) decides how long an entry is valid and when it is checked again.
+// This package limits the number of entries, and ensures that a forgotten proof is not stored
+// again by a check that began earlier.
 package remember
 
 import (
@@ -38,10 +38,9 @@ type Remembered interface {
 	baseEntry() *Entry
 }
 
-// Memory stores entries of one kind. Its generation changes with every Forget. Put
-// does not store the result of a check that began in an older generation, because
-// it may be based on data that have been revoked. A Memory is safe for concurrent
-// use.
+// Memory stores entries of one kind. Its generation changes with every Forget. A check that began
+// in an older generation may be based on data that have been revoked, so Put does not store its
+// result. A Memory is safe for concurrent use.
 type Memory[E Remembered] struct {
 	mu         sync.RWMutex
 	entries    map[Key]E
@@ -51,8 +50,7 @@ type Memory[E Remembered] struct {
 // New returns an empty memory.
 func New[E Remembered]() *Memory[E] { return &Memory[E]{entries: map[Key]E{}} }
 
-// Find returns the entry with that key, or nil if it is not stored. It may have
-// expired.
+// Find returns the entry with the key, or nil if it is not stored. The entry may have expired.
 func (m *Memory[E]) Find(key Key) E {
 	m.mu.RLock()
 	e := m.entries[key]
@@ -82,7 +80,7 @@ func (m *Memory[E]) Put(key Key, e E, generation uint64, at time.Duration) {
 	m.entries[key] = e
 }
 
-// makeRoom removes expired entries, and any others if that is not enough.
+// makeRoom removes expired entries. If no entry has expired, it removes other entries.
 func (m *Memory[E]) makeRoom(at time.Duration) {
 	for key, e := range m.entries {
 		if at >= e.baseEntry().Expires {

@@ -14,7 +14,8 @@ func named(name string, expires time.Duration) *thing {
 	return &thing{Entry{Expires: expires}, name}
 }
 
-// A full memory makes room: it removes all expired entries, or another one.
+// TestMemoryIsBounded checks that a full memory removes all expired entries or, if there are
+// none, another entry.
 func TestMemoryIsBounded(t *testing.T) {
 	m := New[*thing]()
 	for i := range Most + 500 {
@@ -30,7 +31,7 @@ func TestMemoryIsBounded(t *testing.T) {
 	}
 }
 
-// Proofs from before a Forget are not stored.
+// TestMemoryForgets checks that a proof is not stored if its check began before a call of Forget.
 func TestMemoryForgets(t *testing.T) {
 	m := New[*thing]()
 	ann, bob := named("ann", time.Hour), named("bob", time.Hour)
@@ -51,7 +52,7 @@ func TestMemoryForgets(t *testing.T) {
 	}
 }
 
-// Drop ends an entry, but not the entry that replaced it.
+// TestMemoryDrops checks that Drop ends an entry, but not the entry that has replaced it.
 func TestMemoryDrops(t *testing.T) {
 	m := New[*thing]()
 	old, young := named("old", time.Hour), named("young", time.Hour)

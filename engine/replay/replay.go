@@ -1,12 +1,12 @@
-// Package replay stores the answers of requests with an Idempotency-Key in the
-// database, so that all processes of the database can repeat them. It does not
-// interpret the requests: that is up to the service that handles them.
+// Package replay stores the answers of requests with an Idempotency-Key in the database, so that
+// all processes that use the database can repeat the answers. It does not interpret the requests;
+// the service that handles them does.
 //
-// A key has up to two rows. The first request inserts the claim, which expires
-// after ClaimTime, so that a process that died does not block the key for
-// longer. The result is inserted in the transaction that saves the request's
-// items, and its key is unique. Therefore a request takes effect only once,
-// whatever the claims say.
+// A key has up to two rows, the claim and the result. The first request inserts the claim. The
+// claim expires after ClaimTime, so that a process that died does not block the key for longer.
+// The result is inserted in the transaction that saves the items of the request. Since its key is
+// unique, a request takes effect only once, even if two processes believe that they have the
+// claim.
 package replay
 
 import (
@@ -34,7 +34,7 @@ const (
 	ClaimTime = time.Minute
 )
 
-// className cannot be the name of a class of an application.
+// className is the name of the system class. No class of an application can have this name.
 const className = "#idempotency"
 
 // Class returns the system class of the rows. The store must be opened with it. Only this package should read or
@@ -97,7 +97,8 @@ func (k *Keeper) Begin(ctx context.Context, scope, key string, request []byte) (
 	a := &attempt{keeper: k, key: hashTexts(scope, key), request: hashTexts(string(request)), owner: quota.OwnerOf(ctx)}
 	k.sweeper.Begin()
 	if full := k.admitKey(ctx, a.owner); full != nil {
-		// If the key has a result, the request still gets its answer.
+		// If the key already has a result, the request gets the stored answer, even if the share
+		// is used up.
 		rows, err := a.findRows(ctx)
 		if err != nil || rows[a.key] == nil {
 			return nil, full
@@ -190,9 +191,13 @@ func (a *attempt) insertClaim(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-// lookUp reads the rows of the key. If done is true, the attempt can go on: it runs the request or repeats a stored
-// answer. If again is true, the caller should insert the claim again, because an expired row was removed, or because
-// the claim of another request has disappeared. If both are false, another request with the key is still running.
+// lookUp reads the rows of the key.
+//
+//   - If done is true, the attempt can go on: it runs the request or repeats a stored answer.
+//   - If again is true, the caller should try to insert the claim again, because an expired row
+//     was removed, or because the claim of another request has disappeared.
+//   - If both are false, another request with the key is still running.
+//
 // claimed reports whether this attempt has the claim.
 func (a *attempt) lookUp(ctx context.Context, claimed bool) (done, again bool, err error) {
 	rows, err := a.findRows(ctx)
@@ -227,10 +232,11 @@ func reusedError() error {
 	return engine.Errorf(engine.Unprocessable, "idempotency-key", "this Idempotency-Key came with another request before")
 }
 
-// repeatResult uses the stored result of the first request. If the result contains the answer, the attempt repeats
-// it. If not, the first request has saved its items but has not stored its answer yet. It may still be running,
-// unless unclaimed is true, which means that no other request has a valid claim. In that case, this attempt makes the
-// answer again. again is always false.
+// repeatResult uses the stored result of the first request. If the result contains the answer,
+// the attempt repeats it. If not, the first request has saved its items but has not stored its
+// answer. unclaimed means that no other request has a valid claim, so the first request is not
+// running any more: then this attempt makes the answer again. Otherwise the first request may
+// still be running. again is always false.
 func (a *attempt) repeatResult(ctx context.Context, result *engine.Item, unclaimed bool) (done, again bool, err error) {
 	if result.Text("request") != a.request {
 		return false, false, a.Failed(ctx, reusedError())
@@ -246,7 +252,7 @@ func (a *attempt) repeatResult(ctx context.Context, result *engine.Item, unclaim
 	return unclaimed, false, nil
 }
 
-// findRows returns the rows of the key, indexed by their own keys.
+// findRows returns the rows of the key. The map key of a row is its own property "key".
 func (a *attempt) findRows(ctx context.Context) (map[string]*engine.Item, error) {
 	c := a.keeper.cfg.Class
 	f, err := query.AnyOf(c.Property("key"), []any{a.key, claimPrefix + a.key})
@@ -261,7 +267,8 @@ func (a *attempt) findRows(ctx context.Context) (map[string]*engine.Item, error)
 	return rows, err
 }
 
-// removeRow removes an expired row. If another process has removed it already, that is no error.
+// removeRow removes an expired row. It is no error if another process has already removed the
+// row.
 func (a *attempt) removeRow(ctx context.Context, it *engine.Item) error {
 	err := a.keeper.cfg.Data.Delete(ctx, a.keeper.cfg.Class, it.ID, nil)
 	if engine.CodeOf(err) == engine.NotFound {

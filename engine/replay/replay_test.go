@@ -95,7 +95,7 @@ func want(t *testing.T, what string, err error, code engine.Code) {
 	}
 }
 
-// TestReplay: a repeated request gets the first answer, and other requests do
+// TestReplay checks that a repeated request gets the first answer, and that other requests do
 // not.
 func TestReplay(t *testing.T) {
 	f := open(t)
@@ -125,8 +125,8 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// TestBinaryAnswer: a stored answer is returned byte for byte, even if it is not
-// text or has characters that PostgreSQL cannot store.
+// TestBinaryAnswer checks that a stored answer is returned byte for byte, even if it is not text
+// or has characters that PostgreSQL cannot store.
 func TestBinaryAnswer(t *testing.T) {
 	dbtest.Both(t, func(t *testing.T, db dbtest.DB) {
 		f := openOn(t, db)
@@ -144,8 +144,8 @@ func TestBinaryAnswer(t *testing.T) {
 	})
 }
 
-// TestRunning: a request is refused while the first one is running, which blocks
-// the key for ClaimTime at most.
+// TestRunning checks that a request is refused while the first request with its key is running.
+// The first request blocks the key for at most ClaimTime.
 func TestRunning(t *testing.T) {
 	f := open(t)
 	slow := f.mustBegin("body")
@@ -158,7 +158,7 @@ func TestRunning(t *testing.T) {
 	if _, err := f.save(second); err != nil {
 		t.Fatal(err)
 	}
-	// The first request was only slow: it must not save a second time.
+	// The first request has not died but was slow. It must not save a second time.
 	_, err = f.save(slow)
 	want(t, "the slow one", err, engine.Invalid)
 	want(t, "its answer", slow.Failed(context.Background(), err), engine.Conflict)
@@ -167,7 +167,7 @@ func TestRunning(t *testing.T) {
 	}
 }
 
-// TestFailed: a failed request releases its key.
+// TestFailed checks that a failed request releases its key.
 func TestFailed(t *testing.T) {
 	f := open(t)
 	a := f.mustBegin("body")
@@ -180,8 +180,8 @@ func TestFailed(t *testing.T) {
 	}
 }
 
-// TestCutOff: if a process saved the request and ended before it answered, the
-// request is not executed again.
+// TestCutOff checks a process that ended after it had saved the items of a request and before it
+// answered: a repetition does not execute the request again.
 func TestCutOff(t *testing.T) {
 	f := open(t)
 	id, err := f.save(f.mustBegin("body"))
@@ -201,7 +201,7 @@ func TestCutOff(t *testing.T) {
 	}
 }
 
-// TestTogether: of many equal concurrent requests, only one takes effect.
+// TestTogether checks that only one of many equal concurrent requests takes effect.
 func TestTogether(t *testing.T) {
 	f := open(t)
 	var wg sync.WaitGroup
@@ -230,7 +230,7 @@ func TestTogether(t *testing.T) {
 	}
 }
 
-// TestSweep: only expired rows are removed.
+// TestSweep checks that only expired rows are removed.
 func TestSweep(t *testing.T) {
 	f := open(t)
 	if _, err := f.save(f.mustBegin("body")); err != nil {
@@ -265,9 +265,8 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// TestShares: the keys and bytes of an account are limited. This does not affect
-// other accounts and stored answers, and the share is free again when the keys
-// expire.
+// TestShares checks the limits for the keys and bytes of an account. They do not affect other
+// accounts or stored answers, and the share is free again when the keys have expired.
 func TestShares(t *testing.T) {
 	f := open(t)
 	f.keeper = replay.New(replay.Config{Data: f.data, Class: f.class, Now: func() time.Time { return f.now }, Limits: replay.Limits{Keys: 3, Bytes: 3000, Answer: 1000}})

@@ -14,7 +14,7 @@ import (
 type Limits struct {
 	Keys   int   // keys of one account
 	Bytes  int64 // approximate size of the answers and item names of one account
-	Total  int64 // the same for all accounts
+	Total  int64 // like Bytes, for all accounts together
 	Answer int64 // maximum size of a stored answer in bytes; if an answer is longer, it is made again from the saved items
 }
 
@@ -41,8 +41,8 @@ func (l *Limits) setDefaults() {
 	}
 }
 
-// Usage is read again after these times. In between, this process counts its own
-// additions, but not those of other processes on the database.
+// The usage is read again after these times. In between, a process counts its own additions, but
+// not the additions of other processes on the database.
 const (
 	ownUsageTime   = time.Second
 	totalUsageTime = 10 * time.Second

@@ -15,7 +15,7 @@ import (
 // Size is the length of a key in bytes.
 const Size = 32
 
-// className cannot be the name of a class of an application.
+// className is the name of the system class. No class of an application can have this name.
 const className = "#secret"
 
 // Class returns the system class in which the keys are stored. The caller

@@ -11,8 +11,8 @@ import (
 	"restsrv/engine/store/dbtest"
 )
 
-// TestKey: a key is created once, with concurrent callers and when the database
-// is opened again. Different names have different keys.
+// TestKey checks that a key is created only once, even with concurrent callers and when the
+// database is opened again, and that different names have different keys.
 func TestKey(t *testing.T) {
 	ctx, class, path := context.Background(), secret.Class(), filepath.Join(t.TempDir(), "test.db")
 	s := dbtest.File(path).Open(t, class)

@@ -1,15 +1,15 @@
-// Package share divides a bounded resource, such as slots for long readings or
-// bytes of answers in flight, among the callers that want it at the same time.
+// Package share divides a bounded resource, such as slots for long readings or bytes of answers
+// in flight, among concurrent callers.
 //
-// A caller is a key: an account, or the network that an anonymous request comes
-// from (see Key). A key that wants more than it can get waits in a queue of its
-// own. When units become free, the key that holds the fewest goes first, and
-// among equals the key that has used the resource least (units times time held).
-// A key alone may use all of it, up to PerKey. Many requests of one key
-// therefore delay each other, and delay another key by one grant at most.
+// Callers are distinguished by keys: the key is the account, or for an anonymous request its network
+// (see Key). A key that wants more units than it can get waits in a queue of its own. When units
+// become free, the key that holds the fewest units goes first. Among equals, the key goes first
+// that has used the resource least (units times time held). A key without competitors can use the
+// whole resource, up to PerKey. So many requests of one key delay each other, but delay another
+// key by at most one grant.
 //
-// The rule is start-time fair queueing (Goyal, Vin, Cheng, 1996) with the
-// measured time as the cost.
+// The rule is start-time fair queueing (Goyal, Vin, Cheng, 1996) with the measured time as the
+// cost.
 package share
 
 import (
@@ -27,8 +27,8 @@ type Config struct {
 	Capacity int64  // units that all keys may hold at once
 	PerKey   int64  // units that one key may hold at once; 0 means Capacity
 
-	// Waiting is how many requests of one key may wait, AllWaiting how many of
-	// all keys. 0 means 64 and 1024.
+	// Waiting is how many requests of one key may wait; 0 means 64. AllWaiting is how many
+	// requests of all keys may wait; 0 means 1024.
 	Waiting, AllWaiting int
 	// MaxWait is how long a request may wait; 0 means until its context ends.
 	MaxWait time.Duration
@@ -39,10 +39,10 @@ type Config struct {
 // Reason is the reason of the error when a share is used up.
 const Reason = "share"
 
-// retryAfter is when a client may try again after a share was used up.
+// retryAfter is the time after which a client can try again if a share was used up.
 const retryAfter = time.Second
 
-// Pool is a resource that is divided. It is safe for concurrent use.
+// Pool divides a resource. It is safe for concurrent use.
 type Pool struct {
 	cfg Config
 
@@ -65,7 +65,7 @@ type holder struct {
 
 type waiter struct {
 	units   int64
-	most    int64 // units that its key may hold, these included
+	most    int64 // units that its key may hold, including these units
 	granted chan struct{}
 }
 
@@ -142,8 +142,8 @@ func (p *Pool) TryAcquire(key string, units int64) (Grant, bool) {
 	return Grant{}, false
 }
 
-// waitForTurn waits until w is granted its units, but no longer than most; 0 means until ctx
-// ends.
+// waitForTurn waits until w is granted its units, at most for the time most. If most is 0, it
+// waits until ctx ends.
 func (p *Pool) waitForTurn(ctx context.Context, h *holder, w *waiter, most time.Duration) (Grant, error) {
 	var over <-chan time.Time
 	if most > 0 {
@@ -159,12 +159,12 @@ func (p *Pool) waitForTurn(ctx context.Context, h *holder, w *waiter, most time.
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if !h.removeWaiter(w) { // granted in the meantime
+	if !h.removeWaiter(w) { // the units were granted in the meantime
 		return Grant{p, h, w.units, p.cfg.Now()}, nil
 	}
 	p.waiting--
 	p.forgetIdle(h)
-	p.serveWaiting() // a smaller request behind it may fit
+	p.serveWaiting() // a smaller request behind this one may fit
 	if err := ctx.Err(); err != nil {
 		return Grant{}, timeoutError(err)
 	}
@@ -177,9 +177,11 @@ func (g *Grant) Held() bool { return g.pool != nil }
 // Discount subtracts d from the time for which the units count as held by the key.
 func (g *Grant) Discount(d time.Duration) { g.since = g.since.Add(d) }
 
-// Yield releases the units if another key waits that goes first (see the package), and waits until they are granted
-// again. In the queue of its own key, it is first. If no such key waits, Yield returns at once and keeps the units.
-// MaxWait does not apply. If Yield returns an error, which is Timeout, the grant holds no units any more.
+// Yield releases the units if another key waits that goes first (see the package), and waits
+// until they are granted again. During the wait, this request is the first in the queue of its
+// own key. If no such key waits, Yield returns at once and keeps the units. MaxWait does not
+// apply. If ctx ends during the wait, Yield returns Timeout, and the grant holds no units any
+// more.
 func (g *Grant) Yield(ctx context.Context) error {
 	p, h := g.pool, g.key
 	if p == nil {
@@ -211,7 +213,7 @@ func (g *Grant) Yield(ctx context.Context) error {
 	return err
 }
 
-// Release gives the units back. A second call has no effect.
+// Release returns the units to the pool. A second call has no effect.
 func (g *Grant) Release() {
 	p, h := g.pool, g.key
 	if p == nil {
@@ -227,8 +229,8 @@ func (g *Grant) Release() {
 	p.serveWaiting()
 }
 
-// Grow raises the grant to a number of units, at most PerKey, and reports whether
-// they were free. It does not wait.
+// Grow raises the grant to the given number of units, at most PerKey, without waiting. It returns
+// false if these units are not free.
 func (g *Grant) Grow(units int64) bool {
 	p := g.pool
 	if p == nil {
@@ -252,15 +254,17 @@ func (g *Grant) Grow(units int64) bool {
 	return true
 }
 
-// Charge grants units without waiting, for something that is in use already. The key, or all keys together, may then
-// hold more than they may. In that case no other request is granted units until enough of them are released.
+// Charge grants units without waiting, because the resource is already in use. The key, or all
+// keys together, can then hold more than their limit. In that case no other request is granted
+// units until enough units are released.
 func (p *Pool) Charge(key string, units int64) Grant {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.grantUnits(p.findHolder(key), max(units, 0))
 }
 
-// Over reports whether the key or all keys hold more than they may, because of Charge.
+// Over reports whether the key or all keys together hold more than their limit, because of
+// Charge.
 func (p *Pool) Over(key string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -268,8 +272,8 @@ func (p *Pool) Over(key string) bool {
 	return p.held > p.cfg.Capacity || h != nil && h.held > p.cfg.PerKey
 }
 
-// Shrink lowers the grant to a number of units, for a caller that needs less than
-// it asked for.
+// Shrink lowers the grant to the given number of units, for a caller that needs less than it
+// requested.
 func (g *Grant) Shrink(units int64) {
 	p := g.pool
 	if p == nil || units >= g.units {
@@ -286,15 +290,15 @@ func (g *Grant) Shrink(units int64) {
 	p.serveWaiting()
 }
 
-// Refuse returns the error of a request that the caller refuses because the
-// share is used up, and counts it.
+// Refuse returns the error for a request that the caller refuses because the share is used up. It
+// also counts the refusal.
 func (p *Pool) Refuse() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.countRefused()
 }
 
-// Waiting returns how many requests wait, of a key and of all.
+// Waiting returns the number of waiting requests, of a key and of all keys.
 func (p *Pool) Waiting(key string) (own, all int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -304,7 +308,7 @@ func (p *Pool) Waiting(key string) (own, all int) {
 	return own, p.waiting
 }
 
-// Held returns how many units are held, by a key and by all.
+// Held returns the number of units that a key and that all keys hold.
 func (p *Pool) Held(key string) (own, all int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -321,9 +325,9 @@ func (p *Pool) Refused() uint64 {
 	return p.refused
 }
 
-// findHolder returns the state of a key, and creates it if needed. If the key was idle, its use is raised to that of
-// the key that was served last. Otherwise a key could collect credit by being idle, and then go before all others for
-// a long time.
+// findHolder returns the state of a key, and creates the state if needed. If the key was idle,
+// its use is raised to the use of the key that was served last. Otherwise an idle key could
+// collect credit, and then go before all others for a long time.
 func (p *Pool) findHolder(key string) *holder {
 	h := p.keys[key]
 	if h == nil {
@@ -341,12 +345,13 @@ func (p *Pool) findHolder(key string) *holder {
 
 func (h *holder) isIdle() bool { return h.held == 0 && len(h.queue) == 0 }
 
-// sweepAbove is the number of keys above which idle ones are looked for.
+// sweepAbove is the number of keys above which forgetIdle looks for other idle keys.
 const sweepAbove = 256
 
-// forgetIdle removes the state of h if its key is idle. It keeps the state if the key has used more than the key
-// served last: then its use still counts when the key comes back. If there are many keys, forgetIdle also removes
-// others that are idle. If no units are held and no request waits, it removes all keys.
+// forgetIdle removes the state of h if its key is idle. It keeps the state if the key has used
+// more than the key that was served last, so that this use still counts when the key comes back.
+// If there are many keys, forgetIdle also removes other idle keys. If no units are held and no
+// request waits, it removes all keys.
 func (p *Pool) forgetIdle(h *holder) {
 	switch {
 	case p.held == 0 && p.waiting == 0: // the past no longer matters
@@ -367,7 +372,8 @@ func (p *Pool) fits(h *holder, units, most int64) bool {
 	return p.held+units <= p.cfg.Capacity && h.held+units <= most
 }
 
-// withinLimit reports whether the key may hold what its first request waits for.
+// withinLimit reports whether the limit of the key allows the units for which its first request
+// waits.
 func (h *holder) withinLimit() bool { return h.held+h.queue[0].units <= h.queue[0].most }
 
 // before reports whether a is served before b.
@@ -378,8 +384,8 @@ func before(a, b *holder) bool {
 	return a.used < b.used
 }
 
-// goesFirst reports whether key h would be served before all waiting keys. It does not count keys that could not be
-// granted units now because of their own limit.
+// goesFirst reports whether key h would be served before all waiting keys. It ignores waiting
+// keys that cannot be granted units now because of their own limit.
 func (p *Pool) goesFirst(h *holder) bool {
 	for _, other := range p.keys {
 		if other != h && len(other.queue) > 0 && other.withinLimit() && !before(h, other) {
@@ -389,8 +395,9 @@ func (p *Pool) goesFirst(h *holder) bool {
 	return true
 }
 
-// serveWaiting grants units to waiting requests while they fit. A request that does not fit
-// blocks those behind it: otherwise small requests could keep a large one waiting.
+// serveWaiting grants units to waiting requests as long as the units suffice. A request for which
+// they do not suffice blocks the requests behind it: otherwise small requests could keep a large
+// one waiting.
 func (p *Pool) serveWaiting() {
 	for p.waiting > 0 {
 		var next *holder
@@ -471,7 +478,7 @@ func NetworkKey(a netip.Addr) string {
 	return name
 }
 
-// names has the keys of recent networks, so that a request does not have to allocate one.
+// names caches the keys of recent networks, so that a request does not have to allocate its key.
 var names struct {
 	mu sync.RWMutex
 	of map[netip.Prefix]string
@@ -480,8 +487,8 @@ var names struct {
 // maxNames is the maximum number of keys of networks in memory.
 const maxNames = 1024
 
-// Network returns an IPv4 address, or the /64 of an IPv6 address: one customer
-// has all addresses of it. The zero Addr has the zero Prefix.
+// Network returns the network of an address: an IPv4 address itself, or the /64 of an IPv6
+// address, because one customer has all addresses of a /64. The zero Addr has the zero Prefix.
 func Network(a netip.Addr) netip.Prefix {
 	a = a.Unmap().WithZone("")
 	bits := a.BitLen()

@@ -13,7 +13,7 @@ import (
 	"restsrv/engine"
 )
 
-// clock is a time that tests advance.
+// clock is a clock that tests advance.
 type clock struct{ ns atomic.Int64 }
 
 func (c *clock) now() time.Time          { return time.Unix(0, c.ns.Load()) }
@@ -106,7 +106,7 @@ func TestLargeRequestsAreNotStarved(t *testing.T) {
 	large := enqueue(t, p, "c", 10)
 	b.Release()
 	if _, ok := p.TryAcquire("b", 5); ok {
-		// b holds as little as c and has used more time, so c goes first.
+		// c goes before b: both hold the same number of units, but b has used more time.
 		t.Error("a small request passed a large one that was before it")
 	}
 	a.Release()
@@ -157,8 +157,8 @@ func TestWaitingEnds(t *testing.T) {
 	acquire(t, p, "b", 1).Release()
 }
 
-// TestInvariants: many keys acquire and release random numbers of units, some
-// with contexts that end, and the limits always hold.
+// TestInvariants checks that the limits always hold while many keys acquire and release random
+// numbers of units. Some requests have contexts that end.
 func TestInvariants(t *testing.T) {
 	const capacity, perKey = 20, 12
 	p := New(Config{Name: "things", Capacity: capacity, PerKey: perKey, MaxWait: 50 * time.Millisecond})
@@ -218,8 +218,8 @@ func TestKey(t *testing.T) {
 	}
 }
 
-// TestYield: a grant is lent to a key that has used less, and comes back before
-// other requests of its own key. Without such a key it stays.
+// TestYield checks that Yield lends a grant to a key that has used less, and that the grant comes
+// back before other requests of its own key are served. Without such a key, the grant stays.
 func TestYield(t *testing.T) {
 	c := &clock{}
 	p := New(Config{Name: "things", Capacity: 1, Now: c.now})
@@ -262,11 +262,11 @@ func TestYield(t *testing.T) {
 	}
 }
 
-// TestDiscount: time that is taken off does not count as use.
+// TestDiscount checks that discounted time does not count as use.
 func TestDiscount(t *testing.T) {
 	c := &clock{}
 	p := New(Config{Name: "things", Capacity: 2, Now: c.now})
-	keep := acquire(t, p, "other", 1) // use counts while some units are held
+	keep := acquire(t, p, "other", 1) // the pool remembers use as long as some units are held
 	defer keep.Release()
 	g := acquire(t, p, "resting", 1)
 	c.advance(10 * time.Second)
@@ -287,7 +287,7 @@ func TestGrow(t *testing.T) {
 	if own, all := p.Held("a"); own != 6 || all != 6 {
 		t.Errorf("held after growing: got %d and %d, want 6", own, all)
 	}
-	if !a.Grow(100) { // as Acquire
+	if !a.Grow(100) { // limited to PerKey, like Acquire
 		t.Error("a grant did not grow to PerKey")
 	}
 	b := acquire(t, p, "b", 2)

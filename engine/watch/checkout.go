@@ -43,8 +43,8 @@ func (c Checkout) Await() Revision {
 	}
 }
 
-// IsCurrent reports whether git has written no files since r was the revision. It is also true while r itself is a
-// revision with a lock, because waiting for it took too long.
+// IsCurrent reports whether git has written no files since r was the revision. If r has a lock,
+// because Await did not wait any longer, IsCurrent also returns true.
 func (c Checkout) IsCurrent(r Revision) bool {
 	now := c.revision()
 	if r.locked || now.locked {

@@ -62,7 +62,7 @@ func (t *tree) findLinks(path string) []string {
 	return found
 }
 
-// keepLinks registers path for events of its links and of their target.
+// keepLinks registers path for events of its links and of the target of the links.
 func (t *tree) keepLinks(path string, e *entry) {
 	for _, step := range e.links {
 		addToSet(t.through, step, path)
@@ -93,8 +93,8 @@ func (t *tree) updateLinks(path string, e *entry) {
 	}
 }
 
-// lookDangling watches a link in the tree whose target does not exist. nowhere reports whether
-// this is so now. If it is false, lookDangling stops watching the link.
+// lookDangling starts to watch a link in the tree if nowhere is true, which means that the target
+// of the link does not exist. If nowhere is false, lookDangling stops watching the link.
 func (t *tree) lookDangling(path string, nowhere bool) {
 	e := t.extra[path]
 	switch {
@@ -129,11 +129,11 @@ func (t *tree) follow(files []string) {
 	}
 }
 
-// covers reports whether the tree would watch a file of this path, even if it
-// does not exist yet.
+// covers reports whether the tree watches files with this path, or would do so if the file
+// existed.
 func (t *tree) covers(path string) bool { return t.inTree(path) && t.wanted(path) }
 
-// inTree reports whether a path is below the top and in no ignored folder.
+// inTree reports whether a path is below the top and not in an ignored folder.
 func (t *tree) inTree(path string) bool {
 	for up := path; isInside(t.top, up) && up != t.top; up = filepath.Dir(up) {
 		if t.isIgnored(up) {
@@ -143,9 +143,9 @@ func (t *tree) inTree(path string) bool {
 	return isInside(t.top, path)
 }
 
-// lookExtra compares a followed file with its known state, updates that state and adds the
-// path to changed if it differs. Events for the file come from its links and from the
-// first part of its path that does not exist.
+// lookExtra compares a followed file with its known state and updates that state. If the file
+// differs, lookExtra adds the path to changed. Events for the file come from its links and from
+// the first part of its path that does not exist.
 func (t *tree) lookExtra(path string, changed map[string]bool) {
 	e := t.extra[path]
 	info, err := os.Stat(path)

@@ -17,15 +17,15 @@ func (h *heard) link(target, name string) {
 	h.do(os.Symlink(target, h.path(name)))
 }
 
-// swap replaces a link by another one atomically.
+// swap atomically replaces a link by a link to another target.
 func (h *heard) swap(target, name string) {
 	h.t.Helper()
 	h.link(target, name+"_tmp")
 	h.rename(name+"_tmp", name)
 }
 
-// TestConfigMap checks the layout of Kubernetes, which shows a ConfigMap as
-// links through ..data and swaps that link.
+// TestConfigMap checks the layout of files in Kubernetes: a ConfigMap appears as links through
+// the link ..data, which is replaced when the ConfigMap changes.
 func TestConfigMap(t *testing.T) {
 	ways(t, func(t *testing.T, c Config) {
 		h := listen(t, c, func(h *heard) {
@@ -121,7 +121,8 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// TestTopIsSwapped checks an application directory that is a link to a version.
+// TestTopIsSwapped checks an application directory that is a link to a version, and then to
+// another one.
 func TestTopIsSwapped(t *testing.T) {
 	ways(t, func(t *testing.T, c Config) {
 		c.Dir = "../current"
@@ -163,8 +164,8 @@ func TestLinksThatLeadFar(t *testing.T) {
 	h.expect("old.js")
 }
 
-// TestFollow checks that followed files are seen outside of the tree, even
-// before they exist, and no longer after the next Follow.
+// TestFollow checks that changes of followed files outside of the tree are reported, even if the
+// files do not exist at first, and no longer after the next call of Follow.
 func TestFollow(t *testing.T) {
 	ways(t, func(t *testing.T, c Config) {
 		h := listen(t, c, func(h *heard) { h.write("node_modules/m/index.js", "1"); h.write("node_modules/n/index.js", "1") })
@@ -213,8 +214,8 @@ func TestOverflow(t *testing.T) {
 	}
 }
 
-// TestNotNotified checks that one warning is logged if the system cannot send
-// events, and that changes are found later.
+// TestNotNotified checks that one warning is logged if the system cannot send events, and that
+// polling still finds the changes.
 func TestNotNotified(t *testing.T) {
 	h := listen(t, Config{Poll: 20 * time.Millisecond}, nil)
 	h.do(h.w.notify.source.Close())

@@ -13,7 +13,8 @@ import (
 // event is a notification of the operating system.
 type event = fsnotify.Event
 
-// attributes is the operation of an event that leaves the content unchanged.
+// attributes is the operation of an event that changes only attributes of a file, not its
+// content.
 const attributes = fsnotify.Chmod
 
 // notifier asks the operating system for events of folders. If that is not
@@ -22,7 +23,7 @@ type notifier struct {
 	source *fsnotify.Watcher // nil if unavailable
 	log    *slog.Logger
 	poll   time.Duration
-	folder map[string]int // number of users of each folder
+	folder map[string]int // number of users of each folder, by path
 	warned sync.Once
 }
 
@@ -69,8 +70,8 @@ func (n *notifier) dropFolder(dir string) {
 	}
 }
 
-// registerFolder registers a folder for events. It must be called again if
-// another folder has taken the name.
+// registerFolder registers a folder for events. It must be called again if another folder was
+// created or renamed with the same name.
 func (n *notifier) registerFolder(dir string) {
 	if n.source == nil {
 		return
@@ -80,8 +81,8 @@ func (n *notifier) registerFolder(dir string) {
 	}
 }
 
-// registerAll registers all folders again. That has no effect for registered
-// folders and restores lost registrations.
+// registerAll registers all folders again, to restore lost registrations. It has no effect for
+// folders that are still registered.
 func (n *notifier) registerAll() {
 	for dir := range n.folder {
 		n.registerFolder(dir)

@@ -11,13 +11,12 @@ import (
 	"time"
 )
 
-// tree contains the state of the watched folder: each folder and each wanted
-// file, by its path from the top. Links may be part of a path. Only one
-// goroutine at a time may use a tree.
+// tree contains the state of the watched folder: each folder and each wanted file, by its path,
+// which begins at the top. Only one goroutine at a time may use a tree.
 //
-// If a path contains links, it differs from the real path of the file. The
-// operating system reports real paths, so the tree maps real folders to its
-// folders, and links to the paths that use them.
+// A path can contain links. It then differs from the real path of the file. The operating system
+// reports real paths, so the tree maps real folders to its folders, and links to the paths that
+// use them.
 type tree struct {
 	top    string
 	skip   []string
@@ -56,8 +55,8 @@ func newTree(top string, c Config, n *notifier) *tree {
 	}
 }
 
-// isIgnored reports whether a path is left out: hidden files, files of editors,
-// skipped folders, and node_modules, of which only followed files are watched.
+// isIgnored reports whether a path is left out: a hidden file, a file of an editor, a skipped
+// folder, or node_modules. Files in node_modules are watched only if they are followed.
 func (t *tree) isIgnored(path string) bool {
 	name := filepath.Base(path)
 	return strings.HasPrefix(name, ".") || strings.HasSuffix(name, "~") || strings.HasSuffix(name, ".swp") ||
@@ -81,7 +80,7 @@ func (t *tree) handleEvent(real string, changed map[string]bool) bool {
 }
 
 // lookTouched compares a path that had an event with its known state, like lookAt and lookExtra.
-// If the path is a file, it is added to changed even if the file looks the same. lookTouched
+// If the path is a file, lookTouched adds it to changed even if the file looks the same. It
 // returns false if it has added no path.
 func (t *tree) lookTouched(path string, changed map[string]bool) bool {
 	before := len(changed)
@@ -108,8 +107,8 @@ func (t *tree) scan(changed map[string]bool) {
 	}
 }
 
-// lookAt compares a path and everything below it with the known state, updates
-// that state and adds the differences to changed.
+// lookAt compares a path and everything below it with the known state, updates that state and
+// adds the paths that differ to changed.
 func (t *tree) lookAt(path string, changed map[string]bool) {
 	info, err := os.Stat(path)
 	known := t.entries[path]
@@ -155,8 +154,8 @@ func sameFile(a, b fs.FileInfo) bool {
 	return a.IsDir() == b.IsDir() && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime()) && os.SameFile(a, b)
 }
 
-// settled is the time after which a second change of a folder certainly gets
-// another modification time.
+// settled is the time after which a second change of a folder certainly gives the folder another
+// modification time.
 const settled = 2 * time.Second
 
 func (t *tree) lookFolder(path string, info fs.FileInfo, changed map[string]bool) {
@@ -198,9 +197,9 @@ func (t *tree) lookFolder(path string, info fs.FileInfo, changed map[string]bool
 	}
 }
 
-// newFolder stores a folder before its children are read. It returns nil if
-// the folder is left out: its path is a link to one of its parents, or it is
-// outside of the top and there are maxOutside such folders already.
+// newFolder stores a folder before its children are read. It returns nil and leaves the folder
+// out in two cases: its path is a link to one of its parents, or it is outside of the top and
+// there are already maxOutside such folders.
 func (t *tree) newFolder(path string, info fs.FileInfo) *entry {
 	real, err := filepath.EvalSymlinks(path)
 	if err != nil {

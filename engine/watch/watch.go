@@ -1,12 +1,11 @@
-// Package watch reports which files of a folder have changed. Only this package uses
-// the file notification library. It handles folders, links and paths, and calls back
-// with the changed paths. It does not read the files.
+// Package watch reports which files of a folder have changed. Only this package uses the library
+// for file notifications. It handles folders, links and paths, and calls back with the changed
+// paths. It does not read the files.
 //
-// It detects changes in two ways. The operating system sends events for folders
-// (notify.go). They arrive immediately, but not for network file systems, in
-// some containers, or above a system limit on the number of folders. In
-// addition, all known files are compared with the disk every two seconds
-// (tree.go), which finds the remaining changes.
+// It detects changes in two ways. The operating system sends events for folders (notify.go).
+// Events arrive immediately, but they are missing for network file systems, in some containers,
+// and above a system limit on the number of folders. Therefore all known files are also compared
+// with the disk every two seconds (tree.go), which finds the remaining changes.
 package watch
 
 import (
@@ -176,9 +175,9 @@ func (w *Watcher) scan(r *round) time.Duration {
 // files continue to change, for example while a folder is copied.
 const maxCopy = 5 * time.Second
 
-// scheduleReport starts the timer for the report. It fires after the quiet
-// time, or at the deadline of r if that is earlier. The deadline moves while
-// the number of changed files grows, but not if one file changes repeatedly.
+// scheduleReport starts the timer for the report. The timer fires after the quiet time, or at the
+// deadline of r if that is earlier. The deadline moves while the number of changed files grows.
+// It does not move if one file changes repeatedly.
 func (w *Watcher) scheduleReport(r *round) {
 	now := time.Now()
 	if r.deadline.IsZero() {
@@ -214,8 +213,7 @@ func (w *Watcher) quietTime(r *round) time.Duration {
 // file.
 const maxEmpty = 16
 
-// report calls Changed. If a call is still running, it calls Changed again
-// afterwards.
+// report calls Changed. If a call is still running, report arranges another call after it.
 func (w *Watcher) report(r *round) {
 	if r.due = r.calling != nil; r.due || len(r.paths) == 0 {
 		return

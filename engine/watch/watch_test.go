@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// heard is a Watcher for a folder with the sets that it reported.
+// heard is a Watcher for a folder. It stores the sets of paths that the Watcher has reported.
 type heard struct {
 	t    *testing.T
 	dir  string
@@ -21,13 +21,13 @@ type heard struct {
 	log  bytes.Buffer
 }
 
-// ways runs a test only with events of the system, and only with polling.
+// ways runs a test twice: only with events of the system, and only with polling.
 func ways(t *testing.T, test func(t *testing.T, c Config)) {
 	t.Run("notified", func(t *testing.T) { t.Parallel(); test(t, Config{Poll: time.Hour}) })
 	t.Run("polled", func(t *testing.T) { t.Parallel(); test(t, Config{Poll: 10 * time.Millisecond, PollOnly: true}) })
 }
 
-// listen watches a folder with the content that make creates.
+// listen watches a new folder. make creates the initial content of the folder.
 func listen(t *testing.T, c Config, make func(h *heard)) *heard {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
@@ -111,7 +111,7 @@ func (h *heard) expect(names ...string) []string {
 	}
 }
 
-// later waits until a change certainly gets another modification time.
+// later waits so long that a change certainly gets another modification time.
 func later() { time.Sleep(12 * time.Millisecond) }
 
 func TestSavePatterns(t *testing.T) {
@@ -157,7 +157,7 @@ func TestSavePatterns(t *testing.T) {
 			ways(t, func(t *testing.T, c Config) {
 				c.Wanted = func(path string) bool { return filepath.Ext(path) == ".js" }
 				h := listen(t, c, nil)
-				for i := range 3 { // the first save must not blind the watcher
+				for i := range 3 { // the watcher must also see the saves after the first one
 					later()
 					save(h, fmt.Sprint("text", i))
 					for _, path := range h.expect("old.js") {
@@ -208,8 +208,7 @@ func TestIgnored(t *testing.T) {
 	})
 }
 
-// TestMaxWait checks that a report is not delayed by a writer that never
-// pauses.
+// TestMaxWait checks that a file that is written without pause does not delay the report forever.
 func TestMaxWait(t *testing.T) {
 	ways(t, func(t *testing.T, c Config) {
 		h := listen(t, c, nil)
@@ -249,8 +248,8 @@ func TestCopy(t *testing.T) {
 	}
 }
 
-// TestTruncated checks that a file that is truncated and written soon after is
-// reported once, with its content, and that an empty file is reported, too.
+// TestTruncated checks that a file that is truncated and written soon afterwards is reported
+// once, with its content. An empty file is reported, too.
 func TestTruncated(t *testing.T) {
 	h := listen(t, Config{Poll: time.Hour}, nil)
 	h.write("old.js", "")
@@ -265,8 +264,8 @@ func TestTruncated(t *testing.T) {
 	h.expect("old.js")
 }
 
-// TestChangedRunsOnce checks that changes during a call of Changed are reported
-// once, when it has returned.
+// TestChangedRunsOnce checks that changes during a call of Changed are reported together, in one
+// call after that call has returned.
 func TestChangedRunsOnce(t *testing.T) {
 	dir := t.TempDir()
 	var mu sync.Mutex

@@ -85,8 +85,9 @@ func (e *Elements) checkEnd() error {
 
 var errMore = errors.New("there is more after the value")
 
-// text is the input of a decoder. It keeps the bytes after the last element that was read, so that it can compute the
-// line and column of a syntax error. That is about as much memory as the decoder itself needs.
+// text is the input of a decoder. It keeps the bytes after the last element that was read, so
+// that it can compute the line and column of a syntax error. The kept bytes take about as much
+// memory as the decoder itself.
 type text struct {
 	src    io.Reader
 	begun  bool
@@ -115,8 +116,8 @@ func (t *text) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// discardBefore discards the bytes before offset. To copy seldom, it does so only if they are at least half of the
-// kept bytes.
+// discardBefore discards the kept bytes before offset. It does so only if they are at least half
+// of the kept bytes, because it has to copy the rest.
 func (t *text) discardBefore(offset int64) {
 	n := int(offset - t.at)
 	if n < len(t.kept)/2 {

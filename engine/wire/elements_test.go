@@ -28,9 +28,8 @@ func all(r io.Reader) (list []any, err error) {
 	}
 }
 
-// told returns the text of an error up to the offending character. The rest
-// depends on how the reader delivers the text: if a character is split, the
-// error names its first byte.
+// told returns the text of an error up to the offending character. The text after it depends on
+// how the reader splits the input: if a character is split, the error names its first byte.
 func told(err error) string {
 	text, _, _ := strings.Cut(fmt.Sprint(err), "invalid character")
 	return text
@@ -45,8 +44,8 @@ var elementSources = []string{
 	strings.Repeat("[", 600),
 }
 
-// TestElements checks that Elements returns the same values and errors as
-// Decode, with any way of delivering the text.
+// TestElements checks that Elements returns the same values and errors as Decode, however the
+// reader splits the text.
 func TestElements(t *testing.T) {
 	for _, src := range elementSources {
 		whole, wholeErr := Decode([]byte(src))

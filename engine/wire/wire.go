@@ -23,8 +23,8 @@ const MaxDepth = 512
 // characters.
 const MaxValues = 1_000_000
 
-// MaxMembers is the maximum number of members of one object. It is needed because in scripts, the time to add a
-// member grows with the size of the object.
+// MaxMembers is the maximum number of members of one object. Without it, objects in scripts could
+// become very slow: the time to add a member grows with the size of the object.
 const MaxMembers = 100_000
 
 // Decode decodes one JSON value (RFC 8259). It returns nil, bool, string, json.Number, []any or engine.Fields. If an
@@ -68,7 +68,7 @@ func Position(data []byte, offset int) (line, column int) {
 type decoder struct {
 	most  int // maximum nesting depth
 	src   *jsontext.Decoder
-	last  engine.Fields // the last object that was read; the next one often has the same names
+	last  engine.Fields // the last object that was read; the next object often has the same names
 	depth int           // nesting depth of last
 	read  int           // number of values that were read
 	room  engine.Fields // memory for the members of the next object; nil to allocate it

@@ -39,8 +39,8 @@ func TestDecodeByteOrderMark(t *testing.T) {
 	}
 }
 
-// TestDecodeNeighbours reads objects with the same names as the object before,
-// and with other names.
+// TestDecodeNeighbours decodes objects with the same names as the previous object, and with other
+// names.
 func TestDecodeNeighbours(t *testing.T) {
 	const src = `[{"a":1,"b":"\u0062"},{"a":"a","b":2},{"b":3,"a":4},{},{"a":5},{"a":6,"a":7,"\u0061":{"a":8,"b":9},"c":[{"a":10}]},{"a":11,"a":[],"c":"\"\\"}]`
 	v, err := Decode([]byte(src))
@@ -139,8 +139,8 @@ func TestLongNumbers(t *testing.T) {
 	}
 }
 
-// TestManyMembers checks that an object of MaxMembers members is read, and that
-// one more is refused as too large.
+// TestManyMembers checks that an object of MaxMembers members is read, and that an object with
+// one more member is refused as too large.
 func TestManyMembers(t *testing.T) {
 	object := func(n int) string { return "{" + strings.Repeat(`"a":1,`, n-1) + `"a":1}` }
 	for _, around := range []string{"%s", "[1,%s]", `{"a":%s}`, "[%[1]s,%[1]s]"} {
@@ -154,8 +154,8 @@ func TestManyMembers(t *testing.T) {
 	}
 }
 
-// TestManyValues checks that a text of MaxValues values is read, and that one
-// more is refused as too large, in one value or in the elements of an array.
+// TestManyValues checks that a text of MaxValues values is read, and that a text with one more
+// value is refused as too large. The values are in one value or in the elements of an array.
 func TestManyValues(t *testing.T) {
 	some := "[" + strings.Repeat("1,", MaxValues-2) + "1]"
 	if _, err := Decode([]byte(some)); err != nil {

@@ -92,7 +92,8 @@ func (s *script) noteObjects(ctx context.Context, n *notes, group string, count 
 	return s.vm.NewArray(list...)
 }
 
-// serve returns an HTTP handler that calls one of the two functions of the script with {method, path, query}.
+// serve returns an HTTP handler that calls one of the two functions of the script. The argument
+// of the function is {method, path, query}.
 func (p *runtimes) serve(handler pick) http.HandlerFunc {
 	return func(w http.ResponseWriter, q *http.Request) {
 		s := <-p.free
