@@ -12,7 +12,8 @@ type actor struct {
 	session           *http.Cookie
 }
 
-// as are the ways in which an actor proves itself.
+// withPassword and the following methods set the credentials of the actor in a request, one
+// method for each kind of credential.
 func (a *actor) withPassword(r *http.Request) { r.SetBasicAuth(a.id, apptest.ApplicationPassword) }
 
 func (a *actor) withToken(r *http.Request) { r.Header.Set("auth-token", a.token) }

@@ -150,8 +150,8 @@ func (s *realServer) tokenActions() []action {
 	}
 }
 
-// oauthActions returns the steps of the OAuth2 flow. Each person allows the client ext to act for
-// them. ext, which is not a person, requests its own token.
+// oauthActions returns the steps of the OAuth2 flow. Each person allows the client ext to act on
+// behalf of this person. ext itself is not a person and requests its own token.
 func (s *realServer) oauthActions() []action {
 	const grant = "/oauth2/grant?client_id=ext@system&response_type=code&state=s"
 	client := func(r *http.Request) { r.SetBasicAuth("ext@system", apptest.ApplicationPassword) }
@@ -224,7 +224,8 @@ var channels = []struct {
 }
 
 // reads reports whether an account may read the object through every channel for which it has
-// credentials. Each service notices changes by itself, within a second.
+// credentials. Call it repeatedly after a change, because each service notices changes by itself,
+// within a second.
 func (s *realServer) reads(a *actor) bool {
 	for _, c := range channels {
 		if c.channel == "token" && a.token == "" {

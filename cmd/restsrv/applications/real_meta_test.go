@@ -13,7 +13,7 @@ import (
 	"restsrv/engine/service"
 )
 
-// askedMeta sends requests to the service meta of the real application and counts them.
+// askedMeta sends requests to the service meta of an application and counts the answers.
 type askedMeta struct {
 	*testing.T
 	*apptest.Process
@@ -44,7 +44,8 @@ func (m *askedMeta) get(path string) string {
 	return body
 }
 
-// view requests a view. If expected is nil, the view does not exist.
+// view requests a view and compares it with expected. If expected is nil, the view must not
+// exist.
 func (m *askedMeta) view(path string, expected *service.ViewModel) {
 	m.Helper()
 	if expected != nil {
@@ -62,7 +63,7 @@ var viewMethods = map[service.ViewKind]string{
 	service.CreateView: "getCreationViewModel", service.DetailView: "getDetailViewModel",
 }
 
-// class requests everything about a class.
+// class requests all descriptions of a class.
 func (m *askedMeta) class(c *engine.Class) {
 	m.Helper()
 	for _, method := range []string{"getMeta", "propertyMetas"} {

@@ -108,7 +108,7 @@ func withoutNow(body string, since time.Time) string {
 	})
 }
 
-// token signs in with an account of the application and returns a token.
+// demoToken signs in with an account of the application and returns a token.
 func demoToken(p *apptest.Process, t *testing.T) string {
 	t.Helper()
 	status, token := p.Get(t, "/rest/token", func(r *http.Request) { r.SetBasicAuth("demo@local", "ion-demo") })

@@ -15,8 +15,9 @@ import (
 	"strings"
 )
 
-// passing lists values that differ each time, in the forms of the record and of restsrv: generated
-// ids, ids of files, times, and tokens, which are shortened in the record.
+// passing lists patterns of values that are different in each run: generated ids, ids of files,
+// times, and tokens, which are shortened in the record. theirs is the form in the record, ours
+// the form in restsrv.
 var passing = []struct{ theirs, ours string }{
 	{`[0-9a-f]{8}-[0-9a-f]{4}-11f1-[0-9a-f]{4}-[0-9a-f]{12}`, `[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}`},
 	{`\bcm[0-9a-z]{23}\b`, `\b[a-z2-7]{26}\b`},
@@ -34,7 +35,7 @@ func anyOf(pattern func(i int) string) *regexp.Regexp {
 	return regexp.MustCompile(strings.Join(all, "|"))
 }
 
-// masked replaces the values in a text of restsrv that differ each time.
+// masked replaces the values in a text of restsrv that are different in each run.
 func masked(s string) string {
 	return passingOurs.ReplaceAllString(oursAlone.ReplaceAllString(s, "${1}…"), "…")
 }
@@ -42,12 +43,13 @@ func masked(s string) string {
 // oursAlone matches ids of requests and of tokens, which IONDV does not send.
 var oursAlone = regexp.MustCompile(`("requestId":")[^"]*|(\b)[0-9a-f]{16}\b`)
 
-// counterparts maps such values in the record to those of restsrv.
+// counterparts maps values of the record that match passing to the values in the answers of
+// restsrv.
 type counterparts map[string]string
 
-// same reports whether a text of restsrv is equal to the recorded one. Where the record has a value
-// that differs each time, the first text may have any value of this kind, and later ones must have
-// the same. … stands for omitted text. If prefix is set, more text may follow.
+// same reports whether a text of restsrv is equal to the recorded text. A value that is different
+// in each run may have any value of its kind where it first occurs, and must have the same value
+// later. … stands for omitted text. If prefix is set, more text may follow.
 func (k counterparts) same(theirs, ours string, prefix bool) bool {
 	var pattern strings.Builder
 	var names []string
@@ -186,8 +188,8 @@ func (k counterparts) differences(e *recorded, r replied) []string {
 	return slices.Sorted(maps.Keys(found))
 }
 
-// decode reads JSON whose end may be missing. If a member is incomplete, it is left out, and its
-// object or list is marked with unread.
+// decode reads JSON whose end may be missing. It leaves out an incomplete member, and marks the
+// object or list around it with unread.
 func decode(s string) (v any, ok bool) {
 	if !strings.HasPrefix(s, "{") && !strings.HasPrefix(s, "[") {
 		return nil, false

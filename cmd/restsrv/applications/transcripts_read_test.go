@@ -22,9 +22,9 @@ type recorded struct {
 	broken        bool              // the answer was damaged, so its header is not recorded
 }
 
-// readRecord reads a record of exchanges. Sections and exchanges begin with headings, and an
-// exchange is a code block. Lines with > were sent, lines with < are the head of the answer, and
-// the text after an empty line is its body.
+// readRecord reads a record of exchanges. Headings begin sections and exchanges, and each
+// exchange is a code block. Lines with > are the request, lines with < are the head of the
+// answer, and the text after an empty line is the body of the answer.
 func readRecord(file string) (all []*recorded, err error) {
 	text, err := os.ReadFile(file)
 	if err != nil {

@@ -22,8 +22,9 @@ var updateTranscripts = flag.Bool("update", false, "write testdata/transcripts.t
 
 // TestTranscripts sends restsrv all requests that were once sent to IONDV, with the same
 // application and in the same order. For each exchange it reports whether the answer is equal to
-// the recorded one, or differs because of a decision (see testdata/transcripts/decisions.txt). The
-// report must be equal to testdata/transcripts.txt on both databases. -update writes it.
+// the recorded answer, or which decisions explain the difference (see
+// testdata/transcripts/decisions.txt). The report must be equal to testdata/transcripts.txt on
+// both databases. -update writes that file.
 func TestTranscripts(t *testing.T) {
 	t.Parallel()
 	apptest.FindDevelopAndTest(t)
@@ -146,8 +147,8 @@ func (r *replayed) ask(e *recorded) replied {
 var stood = regexp.MustCompile(`<[^<>\s]+>`)
 
 // here replaces the abbreviations in the record: <user:password> in base64, and tokens of earlier
-// answers. If the exchange that issued a token was not recorded, here requests a token now: a code
-// for the client, and any other token for demo@local.
+// answers. If the exchange that issued a token was not recorded, here requests a token now. It
+// requests codes for the client, and other tokens for demo@local.
 func (r *replayed) here(e *recorded, s string) string {
 	return stood.ReplaceAllStringFunc(s, func(name string) string {
 		switch inner := strings.Trim(name, "<>"); {

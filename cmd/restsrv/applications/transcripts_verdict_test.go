@@ -15,15 +15,17 @@ import (
 type rule struct {
 	name        string
 	cases       int              // number of tests in this repository that check the decision
-	differences []*regexp.Regexp // differences that it explains
-	exchanges   []*regexp.Regexp // sections and exchanges in which it applies; empty means all
+	differences []*regexp.Regexp // differences that the rule explains
+	exchanges   []*regexp.Regexp // sections and exchanges in which the rule applies; empty means all
 	used        []bool           // for each of differences and exchanges: whether it was used
 }
 
-// readDecisions reads testdata/transcripts/decisions.txt. A paragraph contains "rule NAME"; "says
-// SENTENCE", which must be in engine/DECISIONS.md; "case FILE: TEXT", a test in this repository and
-// a text in it; and lines "when DIFFERENCE" and "in SECTION: EXCHANGE", in both of which * stands
-// for any text.
+// readDecisions reads testdata/transcripts/decisions.txt. Each paragraph has these lines:
+//
+//   - rule NAME
+//   - says SENTENCE: the sentence must be in engine/DECISIONS.md
+//   - case FILE: TEXT: a test in this repository and a text in this test
+//   - when DIFFERENCE, and in SECTION: EXCHANGE: * stands for any text
 func readDecisions(t *testing.T) (rules []*rule) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("../testdata", "transcripts", "decisions.txt"))

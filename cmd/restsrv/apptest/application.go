@@ -9,7 +9,7 @@ import (
 // Application is an IONDV application that tests use.
 type Application struct {
 	name, Namespace string
-	overlays        []string // folders of testdata with files that its repository does not contain
+	overlays        []string // folders of testdata with files that the repository of the application does not contain
 
 	Accounts    string // line of an import about accounts and roles
 	Duplicates  int    // class files that describe a class again
@@ -22,7 +22,7 @@ type Application struct {
 	Value             string // of line in the object
 	AccessTable       string // expected answers, in testdata
 	Employee          string // an object that makes an account a member of a department
-	Department        string // the one above that of the employee
+	Department        string // the department above the department of the employee
 	DepartmentComment string
 
 	Gateway                      string // base path of the gateway

@@ -102,7 +102,7 @@ type Case struct {
 	Answers []string // the answers to compare
 	Addr    string   // on which the server listens
 	stop    func()   // nil when no server runs
-	open    bool     // the anonymous account must still be granted everything
+	open    bool     // the anonymous account must get all permissions at the next start
 }
 
 // NewCase returns a case with an empty application directory. If db is "", it uses SQLite.

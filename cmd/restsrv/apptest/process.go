@@ -33,11 +33,12 @@ func RequireLong(t *testing.T) {
 	}
 }
 
-// asProgram is an environment variable. If it is set, a test binary is restsrv: it runs the command of its arguments.
+// asProgram is an environment variable. If it is set, the test binary runs as restsrv, with the
+// command in its arguments, instead of running tests.
 const asProgram = "RESTSRV_TEST_AS_PROGRAM"
 
-// Binary returns the path of a program that is restsrv if it has the environment of the test. It is the test binary
-// itself, so nothing has to be linked again.
+// Binary returns the path of a program that runs as restsrv in the environment of the test. It is
+// the test binary itself, so that no other program has to be linked.
 func Binary(t *testing.T) string {
 	t.Helper()
 	if RaceDetector {
@@ -50,9 +51,9 @@ func Binary(t *testing.T) string {
 	return name
 }
 
-// RunTests runs the tests of a package, and removes the PostgreSQL server of the tests when all tests have ended. It
-// returns the exit code. TestMain of each package below cmd/restsrv must call it. In a process that a test has started
-// as restsrv, it runs restsrv.
+// RunTests runs the tests of a package and returns the exit code. When all tests have ended, it
+// removes the PostgreSQL server of the tests. TestMain of each package below cmd/restsrv must
+// call RunTests. In a process that a test has started as restsrv, RunTests runs restsrv instead.
 func RunTests(m *testing.M) int {
 	account.WeakenForTests()
 	if os.Getenv(asProgram) != "" {

@@ -14,7 +14,8 @@ import (
 	"restsrv/cmd/restsrv/command"
 )
 
-// Server is a server in this process. Unlike a Case, it reports errors to its caller, who may end it at any time.
+// Server is a server in this process. Unlike a Case, it returns errors to its caller instead of
+// failing the test, and the caller can stop it at any time.
 type Server struct {
 	Addr   string
 	log    Buffer

@@ -46,8 +46,9 @@ func ReadFile(t *testing.T, file string) string {
 	return string(text)
 }
 
-// Halve makes a list of n parts shorter. It calls without with ranges of the list, first halves and at last single
-// parts. The function without reports whether it left out the range.
+// Halve makes a list of n parts shorter. It calls without with ranges of the list: first with
+// halves, then with smaller ranges, and finally with single parts. without leaves out the range
+// if possible, and reports whether it did.
 func Halve(n int, without func(from, to int) bool) {
 	for size := (n + 1) / 2; size > 0; size /= 2 {
 		for from := 0; from < n; {

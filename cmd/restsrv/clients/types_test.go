@@ -41,8 +41,8 @@ func npmPackages(t *testing.T, folder string) string {
 	return dir
 }
 
-// typesApplication has an attribute of each kind that the declarations tell
-// apart.
+// typesApplication has an attribute of each kind for which the declarations have a different
+// type.
 const typesApplication = `{"namespace": "t", "classes": [
 	{"name": "town", "key": ["id"], "semantic": "name", "properties": [
 		{"name": "id", "type": "guid", "autoassigned": true}, {"name": "name", "type": "string", "nullable": false},
@@ -55,7 +55,7 @@ const typesApplication = `{"namespace": "t", "classes": [
 		{"name": "town", "type": "reference", "refClass": "town"}, {"name": "photo", "type": "image"},
 		{"name": "friends", "type": "collection", "itemsClass": "person"}]}]}`
 
-// typesGood is right, also where types are strict.
+// typesGood is correct TypeScript, also for strict checks.
 const typesGood = `import { Service, type Routes, type Filter } from 'restsrv';
 import path from 'path';
 import { strictEqual } from 'node:assert';

@@ -15,7 +15,8 @@ import (
 	"restsrv/engine/store/postgres/pgtest"
 )
 
-// aclApp is an application with a class that has a key, and a descendant of it.
+// aclApp is an application with two classes: the first has a key, and the second is a descendant
+// of the first.
 const aclApp = `{
   "namespace": "hr",
   "classes": [

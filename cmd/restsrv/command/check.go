@@ -41,7 +41,7 @@ found, expected and resolution, and nothing else is printed.
   restsrv check
 `
 
-// ErrDiffers is the error of check if it has findings. They are already printed.
+// ErrDiffers is the error of check if it has findings, which it has already printed.
 var ErrDiffers = errors.New("it does not run as it is")
 
 // checkCommand runs restsrv check.

@@ -114,8 +114,8 @@ func (r *configRun) add(name string, value any) {
 	r.all = append(r.all, s)
 }
 
-// addOverridden adds a setting that a flag or an environment variable may override. show returns
-// the value as it is printed, for example without a password.
+// addOverridden adds a setting that a flag or an environment variable can override. show returns
+// the value in the form in which it is printed, for example without a password.
 func (r *configRun) addOverridden(name, flag, variable, value string, show func(string) string) {
 	r.add(name, show(value))
 	last := &r.all[len(r.all)-1]

@@ -23,9 +23,9 @@ import (
 	"restsrv/engine/server"
 )
 
-// newLog returns the log of a server, with one record per line. With -watch the log is read by the
-// authors of the scripts. Therefore an error of a script is then followed by its stack and an
-// excerpt of the script, and newLog also returns the console. Without -watch the console is nil.
+// newLog returns the log of a server, with one record per line. With -watch it also returns the
+// console; then the log shows the stack and an excerpt of the script below an error of a script,
+// for the authors of the scripts. Without -watch the console is nil.
 func newLog(f flags, s Stdio) (*slog.Logger, *console) {
 	options := &slog.HandlerOptions{Level: f.log}
 	if !f.watch {

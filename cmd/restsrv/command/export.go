@@ -90,8 +90,8 @@ func exportCommand(ctx context.Context, args []string, s Stdio) (err error) {
 const longReading = 5 * time.Minute
 
 // warnWhileReading prints a warning at each interval until stop is called. Commands use it while
-// they read from one snapshot, since the database cannot reuse the space of changed rows during
-// that time.
+// they read from one snapshot, because the database cannot reuse the space of changed rows while
+// the snapshot is open.
 func warnWhileReading(out io.Writer, command string, every time.Duration) (stop func()) {
 	began, ended := time.Now(), make(chan struct{})
 	var running sync.WaitGroup

@@ -119,8 +119,8 @@ const stagedScript = `module.exports = {
 };`
 
 // TestFailedRequestsLeaveNoFiles sends files in each kind of request that stores them, and counts
-// the contents in the folder. Contents of failed requests must be removed, and contents to which no
-// object refers any more.
+// the contents in the folder. A content must be removed if its request failed, or if no object
+// refers to it any more.
 func TestFailedRequestsLeaveNoFiles(t *testing.T) {
 	t.Parallel()
 	onEachDatabase(t, func(t *testing.T, db string) {

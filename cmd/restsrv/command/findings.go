@@ -163,9 +163,9 @@ var foundIn = map[*mistake.Rule]string{
 	mistake.DataOther:        "a file",
 }
 
-// addInObject adds a finding about an object in a data file. attribute is "" if it concerns the
-// whole object. The finding has a line and column if these are known, or if they can be found in
-// the file.
+// addInObject adds a finding about an object in a data file. attribute is "" if the finding
+// concerns the whole object. The finding has a line and column if they are known or can be found
+// in the file.
 func (f *findings) addInObject(c *deploy.Config, rule *mistake.Rule, fault engine.Fault, attribute, reason string) {
 	fault.Level, fault.Code, fault.Resolution = rule.Level, rule.Code, rule.Resolution
 	if fault.Path = attribute; attribute != "" && fault.Line == 0 {

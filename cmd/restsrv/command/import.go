@@ -135,9 +135,10 @@ func (f *importFrom) open(c *dataCommand) (transfer.Source, error) {
 	return transfer.NDJSON(file, f.name, size), nil
 }
 
-// importAll imports everything and prints the result. An application directory is loaded like at
-// the first start of a server. If the source is an export, only its contents are imported. For
-// other sources, importAll first creates the objects in deploy.json if the database is new.
+// importAll imports the whole source and prints the result. An application directory is loaded
+// like at the first start of a server. If the source is an export, only the contents of the
+// export are imported. For other sources, importAll first creates the objects in deploy.json if
+// the database is new.
 func (c *dataCommand) importAll(ctx context.Context, d *appdata.Database, from *importFrom, source transfer.Source) (err error) {
 	f := &appdata.Filling{App: c.app, Database: d, ACL: from.acl, Data: source, Strict: c.strict}
 	var end func()
@@ -165,9 +166,8 @@ func (c *dataCommand) importAll(ctx context.Context, d *appdata.Database, from *
 	return importSummary{c.app, done}.write(c.io.Out)
 }
 
-// fillDatabase loads the data of an application directory. If the database is new, a server could
-// load the same data at its first start. fillDatabase prevents servers from doing so until it has
-// finished.
+// fillDatabase loads the data of an application directory. A server that starts on a new database
+// would load the same data, so fillDatabase makes such servers wait until it has finished.
 func (c *dataCommand) fillDatabase(ctx context.Context, f *appdata.Filling) (done appdata.Filled, err error) {
 	fresh, err := f.Database.Store.Fresh(ctx)
 	if err != nil || !fresh {

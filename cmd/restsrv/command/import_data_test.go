@@ -144,7 +144,8 @@ func TestImportZip(t *testing.T) {
 				a.Errorf("the export does not have %s:\n%s", want, export)
 			}
 		}
-		// The plain file and the zip file change d1 in turn. Everything else stays.
+		// The plain file and the zip file both contain d1 and change it in turn. All other
+		// objects stay unchanged.
 		if out, _ := a.command("import", a.dir); !strings.Contains(out, "3 of them were there as they are") {
 			a.Errorf("the second import: got\n%s\nwant 3 unchanged objects", out)
 		}
@@ -349,7 +350,7 @@ func (a *dataApp) read(export string) docs {
 	return all
 }
 
-// same compares objects. null is equal to a missing value.
+// same compares objects. A value that is null is equal to a missing value.
 func (all docs) same(t *testing.T, want docs) {
 	t.Helper()
 	if len(all) != len(want) {
@@ -365,8 +366,8 @@ func (all docs) same(t *testing.T, want docs) {
 }
 
 // TestImportRoundTrip imports random objects with files in the format of IONDV, and compares the
-// stored objects with them. A second import must change nothing. The stored objects, written in
-// this format and imported again, must be the same.
+// stored objects with them. A second import must change nothing. Then it writes the stored
+// objects in the format of IONDV and imports this copy, which must give the same objects.
 func TestImportRoundTrip(t *testing.T) {
 	t.Parallel()
 	seeds := 3

@@ -46,7 +46,7 @@ func TestInit(t *testing.T) {
 	}
 }
 
-// TestCheckUnknownOption: check lists a misspelt option of a built-in service once.
+// TestCheckUnknownOption checks that check lists a misspelt option of a built-in service once.
 func TestCheckUnknownOption(t *testing.T) {
 	config := filepath.Join(apptest.WriteApplication(t, map[string]string{"deploy.json": `{"modules": {"rest": {"globals": {"di": {"crud": {"module": "builtin/crud", "options": {"handlign": "strict"}}}}}}}`}), "deploy.json")
 	out, _, _ := apptest.RunCommand(t, "check", "-config", config)
@@ -55,7 +55,8 @@ func TestCheckUnknownOption(t *testing.T) {
 	}
 }
 
-// TestInitRefused: a folder with files, and a file, stay as they are.
+// TestInitRefused checks that init leaves a folder with files, and a file with the given name,
+// unchanged.
 func TestInitRefused(t *testing.T) {
 	dir := apptest.WriteApplication(t, map[string]string{"notes.txt": "mine"})
 	for _, to := range []string{dir, filepath.Join(dir, "notes.txt")} {

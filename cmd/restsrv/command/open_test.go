@@ -66,8 +66,8 @@ func TestAdminPasswords(t *testing.T) {
 	}
 }
 
-// TestInterrupted checks that a command reports that a signal ended it,
-// regardless of the error that this caused.
+// TestInterrupted checks that a command that is ended by a signal reports the signal, whatever
+// error the signal has caused.
 func TestInterrupted(t *testing.T) {
 	config := filepath.Join(t.TempDir(), "deploy.json")
 	apptest.WriteFile(t, config, `{"classes":[{"name":"note","namespace":"s","properties":[{"name":"title","type":"string"}]}]}`)

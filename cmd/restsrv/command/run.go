@@ -80,8 +80,8 @@ func Run(ctx context.Context, args []string, s Stdio) error {
 	return serve(ctx, f, s)
 }
 
-// flags holds the flags of the server. If a flag is "", the environment, deploy.json or the default
-// applies, in this order.
+// flags holds the flags of the server. If a flag is "", the value comes from the environment,
+// else from deploy.json, else it is the default.
 type flags struct {
 	config, db, addr string
 	watch, strict    bool

@@ -200,8 +200,8 @@ func (r *testRun) runFile(ctx context.Context, file string) (err error) {
 	return ctx.Err()
 }
 
-// runSuite runs the selected tests of a file. It runs an after hook only if a test in its group
-// ran.
+// runSuite runs the selected tests of a file. The after hooks of a group run only if a test in
+// the group has run.
 func (r *testRun) runSuite(ctx context.Context, file *suite.Suite, admin *engine.Account) {
 	tests := file.Tests()
 	only := slices.ContainsFunc(tests, func(t *suite.TestCase) bool { return t.Mode == "only" })

@@ -14,8 +14,8 @@ import (
 	"restsrv/cmd/restsrv/command"
 )
 
-// TestToken issues, lists and revokes a token while a server runs, which accepts the
-// token and then refuses it.
+// TestToken issues, lists and revokes a token while a server runs. The server must accept the
+// token before it is revoked, and refuse it afterwards.
 func TestToken(t *testing.T) {
 	t.Parallel()
 	p := apptest.StartSample(t)

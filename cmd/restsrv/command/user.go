@@ -43,7 +43,7 @@ restsrv acl manages the permissions of roles.
 // account.MaxPassword, so that a password that is too long is reported as such.
 const maxPasswordLine = 4096
 
-// userEnv holds the functions that restsrv user needs; tests replace them.
+// userEnv holds the functions that restsrv user needs. Tests replace these functions.
 type userEnv struct {
 	// open opens the accounts in the database of -config and -db. It also returns a function that
 	// closes the database.
@@ -309,9 +309,9 @@ func readLine(r io.Reader) (string, error) {
 	return line, nil
 }
 
-// terminalPassword returns a function that asks for a password at the terminal without showing the
-// input. It returns nil if in is not a terminal. If ctx ends first, the function makes the terminal
-// show input again.
+// terminalPassword returns a function that asks for a password at the terminal without showing
+// the input. It returns nil if in is not a terminal. If ctx ends during the question, the
+// function makes the terminal show input again.
 func terminalPassword(in *os.File, out io.Writer) func(ctx context.Context, prompt string) (string, error) {
 	fd := int(in.Fd())
 	if !term.IsTerminal(fd) {

@@ -11,8 +11,9 @@ import (
 	"strings"
 )
 
-// The targets of the attributes of crashApp. The key of a reference is its class and name. For a
-// collection with links, the value has the class of the owners and the class of the members.
+// The targets of the attributes of crashApp. crashReferences has the attributes that are
+// references, by class and name. For a collection with links, crashLinks has the class of the
+// owners and the class of the members.
 var (
 	crashReferences = map[string]map[string]string{"part@crash": {"box": "box@crash"}}
 	crashLinks      = map[string][2]string{"box@crash.tags": {"box@crash", "tag@crash"}}
@@ -48,9 +49,12 @@ type archiveLinks struct {
 
 type archiveStage struct{ Class, Item, Workflow, Stage string }
 
-// readArchive reads an export and looks for contradictions: dangling links and references, file
-// rows without an object, files without a row or with incomplete content, stages of missing
-// objects.
+// readArchive reads an export and looks for contradictions:
+//
+//   - dangling links and references
+//   - file rows without an object
+//   - files without a row or with incomplete content
+//   - stages of missing objects
 func readArchive(r io.Reader) *archive {
 	a := &archive{items: state{}, raw: map[itemName]map[string]json.RawMessage{}, rows: map[string]fileRow{}, contents: map[string][]byte{}, whole: map[string]int{}}
 	lines := bufio.NewReader(r)
@@ -166,8 +170,8 @@ func (a *archive) values(name itemName, raw map[string]json.RawMessage) values {
 	return v
 }
 
-// files returns the names and contents of the files in an attribute. It removes the rows of these
-// files. The rows that remain at the end do not belong to an object.
+// files returns the names and contents of the files in an attribute, and removes the rows of
+// these files. At the end, only rows that belong to no object remain.
 func (a *archive) files(name itemName, attribute string, text json.RawMessage) string {
 	if text[0] != '[' {
 		text = slices.Concat([]byte("["), text, []byte("]"))
@@ -240,7 +244,7 @@ func (a *archive) stage(s archiveStage) {
 		a.fault("%s: has the stage %s, and is not there", name, s.Stage)
 		return
 	}
-	if s.Stage == "new" { // where items begin: stored or not
+	if s.Stage == "new" { // the start stage may be stored or not
 		return
 	}
 	a.items[name] = a.items[name].set("stage", idList(append(idsIn(a.items[name]["stage"]), s.Workflow+":"+s.Stage)))

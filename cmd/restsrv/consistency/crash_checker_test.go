@@ -35,8 +35,8 @@ func soundExport() []string {
 	}
 }
 
-// knowing returns a model of soundExport with a write that was not answered: a box with a part in
-// it.
+// knowing returns a model that agrees with soundExport. It also has a write without an answer,
+// which creates a box with a part.
 func knowing() *model {
 	return &model{name: "w0", items: state{
 		{boxes, "w0-1"}:  {"text": "one", "tags": "w0-3"},

@@ -37,8 +37,8 @@ const crashWorkflow = `{"name": "life", "caption": "Life", "wfClass": "part", "s
     {"name": "sell", "caption": "Sell", "startState": "made", "finishState": "sold", "assignments": [{"key": "text", "value": "is sold"}]},
     {"name": "renew", "caption": "Renew", "startState": "sold", "finishState": "new", "assignments": [{"key": "text", "value": "is new"}]}]}`
 
-// operations are the kinds of writes. next returns the next write of the kind, or nil if no object
-// is suitable.
+// operations are the kinds of writes. next returns the next write of the kind, or nil if the
+// writer has no suitable object.
 var operations = []struct {
 	name string
 	next func(*writer) *mutation
@@ -206,8 +206,8 @@ func (w *writer) remove() *mutation {
 	return &mutation{method: "DELETE", path: "/rest/crud/" + name.class + "/" + name.id, after: after}
 }
 
-// retag returns the boxes that have the tag, with values after its id has changed to id. If id is
-// "", the tag is deleted.
+// retag returns the new values of the boxes that have the tag, after the id of the tag has
+// changed to id. If id is "", the tag is deleted.
 func (w *writer) retag(tag itemName, id string) state {
 	after := state{}
 	for name, v := range w.items {
@@ -236,9 +236,9 @@ func (w *writer) rekey() *mutation {
 	return patch(name, fields{"id": id}, after)
 }
 
-// batch saves all parts and a few new ones in one request to the acceptor. Some of them refer to a
-// box that comes later in the request, one contains a box, and the request also has a paper with a
-// file.
+// batch saves all parts and a few new parts in one request to the acceptor. Some parts refer to a
+// box that comes later in the request, and one part contains a box. The request also has a paper
+// with a file.
 func (w *writer) batch() *mutation {
 	text, after, records := w.text(), state{}, []fields{}
 	later := w.fresh()
@@ -462,7 +462,7 @@ func (w *writer) transit() *mutation {
 		after: state{part: v.set("text", "is "+way[1], "stage", stageText(way[1]))}}
 }
 
-// push moves a part into a stage, whatever stage it is in.
+// push moves a part into a stage, from any stage.
 func (w *writer) push() *mutation {
 	part, ok := w.one(parts)
 	stage := []string{"new", "made", "sold"}[w.random.IntN(3)]

@@ -47,8 +47,8 @@ func (v values) String() string {
 // state is a set of items.
 type state map[itemName]values
 
-// mutation is a request that changes items. after holds the items as they are afterwards; nil means
-// a deleted item.
+// mutation is a request that changes items. after holds the values of these items after the
+// change; nil means that the item is deleted.
 type mutation struct {
 	method, path, contentType, body string
 
@@ -63,7 +63,7 @@ type model struct {
 	items   state
 	pending *mutation // request without an answer
 
-	answered, whole, none int // number of answered writes, and of other writes that took effect or not
+	answered, whole, none int // number of answered writes, and of writes without an answer that took effect (whole) or not (none)
 }
 
 // done applies a write to the model.
@@ -77,8 +77,8 @@ func (m *model) done(x *mutation) {
 	}
 }
 
-// check compares items in the database with the model. If a write was not answered, check accepts
-// both results, and updates the model: either the whole write took effect or no part of it.
+// check compares items in the database with the model. For a write that was not answered, it
+// accepts two results: the whole write took effect, or no part of it. It then updates the model.
 func (m *model) check(found state) (faults []string) {
 	if x := m.pending; x != nil {
 		m.pending = nil
@@ -109,8 +109,8 @@ func (m *model) check(found state) (faults []string) {
 
 func (m *model) owns(name itemName) bool { return strings.HasPrefix(name.id, m.name+"-") }
 
-// settle reports whether all items that a write changes are as they are after it (whole), and
-// whether all are as they were before (none).
+// settle reports whether all items that a write changes have the values after it (whole), and
+// whether all have the values before it (none).
 func (m *model) settle(x *mutation, found state) (whole, none bool) {
 	whole, none = true, true
 	for name, after := range x.after {

@@ -116,7 +116,7 @@ func (c *crash) killStart(after time.Duration) {
 	p.Kill()
 }
 
-// killServer kills the server. Sometimes it also starts another one and kills that before it
+// killServer kills the server. Sometimes it also starts another server and kills it before it
 // listens.
 func (c *crash) killServer() {
 	c.down.Store(true)
@@ -169,8 +169,8 @@ func timeout(err error) bool {
 	return errors.As(err, &e) && e.Timeout()
 }
 
-// send sends a request. Status 0 means that there was no answer. If the request may be sent again,
-// text begins with the reason.
+// send sends a request. Status 0 means that there was no answer. If the request can be sent
+// again, text begins with the reason.
 func (c *crash) send(x *mutation) (status int, text string, err error) {
 	r, err := http.NewRequest(x.method, c.server.URL+x.path, strings.NewReader(x.body))
 	if err != nil {
@@ -236,8 +236,11 @@ func (c *crash) command(name string, args ...string) []string {
 	return slices.Concat([]string{name, "-config", filepath.Join(c.dir, "deploy.json")}, c.args, args)
 }
 
-// end makes the final checks. restsrv files must find only contents without an object, the data
-// must be complete without these contents, and SQLite must find the file correct.
+// end makes the final checks:
+//
+//   - restsrv files finds only contents to which no object refers
+//   - the data are complete after these contents are removed
+//   - SQLite finds its file correct
 func (c *crash) end() {
 	c.age(2 * time.Hour)
 	remains := apptest.MustRun(c.T, c.command("files", "-remove")...)

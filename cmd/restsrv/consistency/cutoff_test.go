@@ -16,8 +16,8 @@ import (
 )
 
 // TestCopiesCutOff kills commands that fill a database, each time a little later. When the same
-// command runs again, it must complete the work: no object is missing, duplicated or in another
-// order.
+// command runs again, it must complete the work: no object is missing or duplicated, and the
+// order is right.
 func TestCopiesCutOff(t *testing.T) {
 	t.Parallel()
 	dir := apptest.WriteApplication(t, map[string]string{"deploy.json": crashApp, "big.ndjson": bigExport(1500)})
@@ -59,7 +59,7 @@ func TestCopiesCutOff(t *testing.T) {
 }
 
 // killAfter starts restsrv and kills it after a while. It returns false if the command ended
-// before.
+// before that.
 func killAfter(t *testing.T, wait time.Duration, args []string) bool {
 	t.Helper()
 	cmd := exec.Command(apptest.Binary(t), args...)

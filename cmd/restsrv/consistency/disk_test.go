@@ -12,9 +12,9 @@ import (
 	"restsrv/cmd/restsrv/apptest"
 )
 
-// disk is a model of a directory on a disk. It knows the data that processes have written, and the
-// part of it that survives a power cut. The content of a file survives after fsync of the file, and
-// the names in a folder after fsync of the folder.
+// disk is a model of a directory on a disk. It knows the data that processes have written, and
+// which of these data survive a power cut. The content of a file survives after fsync of the
+// file, and the names in a folder survive after fsync of the folder.
 type disk struct {
 	root  *node
 	names []naming // changes of names without an fsync, in their order
@@ -28,7 +28,7 @@ type node struct {
 
 	content []byte    // after a power cut
 	writes  []writing // writes without an fsync
-	synced  int       // number of writes that are in content
+	synced  int       // number of writes that content already includes
 }
 
 // naming gives a node a name in a folder. If node is nil, it removes the name.
@@ -39,7 +39,7 @@ type naming struct {
 	number int
 }
 
-// writing is a write to a file. Without data it sets the size.
+// writing is a write to a file. If data is nil, it sets the size of the file to at.
 type writing struct {
 	at   int64
 	data []byte
@@ -84,7 +84,8 @@ func (m naming) apply(sure map[string]*node) {
 	}
 }
 
-// now returns a moment for sync that includes all operations so far.
+// now returns the current moment of a node. If it is passed to sync, sync includes all operations
+// so far.
 func (d *disk) now(n *node) int {
 	if n.names == nil {
 		return n.synced + len(n.writes)
@@ -93,7 +94,7 @@ func (d *disk) now(n *node) int {
 }
 
 // sync makes the writes to a file, or the names in a folder, survive a power cut. It includes the
-// operations up to the moment.
+// operations before the given moment.
 func (d *disk) sync(n *node, moment int) {
 	if n.names == nil {
 		for ; n.synced < moment; n.synced++ {
@@ -128,8 +129,9 @@ func (w writing) apply(content []byte) []byte {
 // sector is the unit that a disk writes atomically.
 const sector = 512
 
-// cut writes the state after a power cut into a directory: all data that survive, and a random part
-// of the others. Of these, it takes the first changes of names and any sectors of each write.
+// cut writes the state after a power cut into a directory: all data that certainly survive, and a
+// random part of the other data. From the other data it takes the first changes of names, and
+// arbitrary sectors of each write.
 func (d *disk) cut(t *testing.T, dir string, some func(n int) int) {
 	t.Helper()
 	extra := map[*node][]naming{}

@@ -20,12 +20,12 @@ import (
 	"restsrv/engine/server"
 )
 
-// historyCall is a request to change or read the objects of a lot (a set of objects with their own
-// ids), with its answer.
+// historyCall is a request to change or read the objects of a lot, and its answer. A lot is a set
+// of objects with their own ids.
 type historyCall struct {
 	pairOperation        // with the names of the lot
 	match         string // the ETag in If-Match; "" for none
-	seen          string // the object in the answer with this ETag
+	seen          string // the object that another answer showed with this ETag
 
 	server     *historyProcess
 	begin, end int64 // times on a clock that all clients share; end is 0 if there was no answer
@@ -112,7 +112,8 @@ func canonical(body string, list bool) string {
 // isList reports whether a request reads a list.
 func isList(r oracle.Request) bool { return r.Method == "GET" && r.ID == "" }
 
-// historyState holds the objects of a lot after some calls, and the ETags that answers have shown.
+// historyState holds the objects of a lot after some calls, and the ETags that answers have
+// shown.
 type historyState struct {
 	world oracle.World // requests to a copy do not change the original
 	tags  map[string]string
@@ -120,8 +121,8 @@ type historyState struct {
 
 func (s *historyState) key() string { return s.world.State() + oracle.Encode(s.tags) }
 
-// after returns the state after a call. fits reports whether the call can have its answer; a call
-// without an answer must be able to have an effect.
+// after returns the state after a call. fits reports whether the call can have had its answer in
+// state s. A call without an answer fits only if it can have had an effect.
 func (s historyState) after(c *historyCall) (next historyState, fits bool) {
 	object := c.request.Class + "/" + c.request.ID
 	if c.match != "" {
@@ -141,7 +142,7 @@ func (s historyState) after(c *historyCall) (next historyState, fits bool) {
 		next.tags = nil
 		return next, want.Status == 200
 	}
-	if want.Status != c.status && (want.Status != 404 || c.status != 400 || c.reads()) { // there are two mistakes, and the server may report either of them
+	if want.Status != c.status && (want.Status != 404 || c.status != 400 || c.reads()) { // a call with two mistakes fits if the server reports either
 		return s, false
 	}
 	if c.status != 200 {
@@ -194,13 +195,13 @@ func (s *historyState) do(c *historyCall) oracle.Answer {
 }
 
 // historySearch looks for an order of the calls to a lot that explains all answers. A call must
-// come before the calls that began after its answer. A call without an answer has its effect before
-// its server was gone, or no effect.
+// come before the calls that began after its answer. A call without an answer takes effect before
+// its server was gone, or never.
 type historySearch struct {
 	calls   []*historyCall
 	visited map[[sha256.Size]byte]bool
 
-	done     uint64 // calls in the order that was found, or in the longest one
+	done     uint64 // calls in the order that was found; if none was found, calls in the longest order
 	state    historyState
 	explains bool
 	givenUp  bool // the search ended after historyStates states
@@ -278,8 +279,8 @@ func bits(set uint64) (n int) {
 	return n
 }
 
-// String lists the calls. It marks those in the longest order that explains its answers, and those
-// that may come next.
+// String lists the calls. It marks the calls in the longest order that explains its answers, and
+// the calls that could come next.
 func (h *historySearch) String() string {
 	var b strings.Builder
 	b.WriteString("calls of the longest order that explains its answers (+), and those that may be next (?):\n")
@@ -302,8 +303,9 @@ func (h *historySearch) String() string {
 	return b.String()
 }
 
-// heard is a call. Its answer is the answer after the calls whose numbers are listed, in this
-// order. If end is 0, it has no answer.
+// heard is a call of a planned history. o is the operation, and its answer is computed: it is the
+// answer after the calls with the listed numbers, in this order. If end is 0, the call has no
+// answer.
 type heard struct {
 	begin, end, until int64
 	o                 pairOperation

@@ -25,12 +25,15 @@ import (
 	"restsrv/engine/store/postgres/pgtest"
 )
 
-// TestHistory kills servers with SIGKILL and restarts them while clients send requests for the same
-// objects. One order of all requests must explain all answers. In this order, a request comes
-// before the requests that began after its answer, and a request without an answer has its whole
-// effect or none. Some requests are reads, so every later read on every server must show an
-// answered write. At the end, all objects must be as they were last read, and applying the journal
-// to an empty database must give the same objects. RESTSRV_KILLS is the number of kills (3).
+// TestHistory kills servers with SIGKILL and restarts them while clients send requests for the
+// same objects. There must be one order of all requests that explains all answers:
+//
+//   - A request comes before the requests that began after its answer.
+//   - A request without an answer has its whole effect or no effect.
+//
+// Some requests are reads, so every later read on every server must show an answered write. At
+// the end, all objects must have the values of their last reads, and applying the journal to an
+// empty database must give the same objects. RESTSRV_KILLS is the number of kills (3).
 func TestHistory(t *testing.T) {
 	kills := 3
 	if n, err := strconv.Atoi(os.Getenv("RESTSRV_KILLS")); err == nil {
@@ -104,7 +107,7 @@ type history struct {
 type historyProcess struct {
 	*apptest.Process
 	name string
-	gone atomic.Int64 // time after which it has no effect on the database; 0 before
+	gone atomic.Int64 // time after which the server has no effect on the database; 0 before the time is known
 }
 
 func startHistory(t *testing.T, servers int, db string) *history {
@@ -154,7 +157,7 @@ func (h *history) launch() *historyProcess {
 	return p
 }
 
-// end kills a process and waits until PostgreSQL has ended its work.
+// end kills a process and waits until PostgreSQL has ended the work of that process.
 func (h *history) end(p *historyProcess) {
 	p.Kill()
 	for left := 1; h.db != "" && left > 0; {
@@ -285,8 +288,8 @@ func (h *history) judge(l pairLot, calls []*historyCall) {
 	found.visited = nil
 }
 
-// These match numbers and titles in pairOperations, which are replaced by unique ones. So a read
-// shows which write came before it.
+// historyNumber and historyTitle match the numbers and titles in pairOperations. They are
+// replaced by unique values, so that a read shows which write came before it.
 var (
 	historyNumber = regexp.MustCompile(`"n":\d+`)
 	historyTitle  = regexp.MustCompile(`"title":"\w+"`)
@@ -320,7 +323,8 @@ func (h *history) next(l pairLot, last *historyCall) *historyCall {
 	return h.operation(l, pairOperations[rand.IntN(len(pairOperations))])
 }
 
-// guard returns a call that changes an object if it is still as in an answer.
+// guard returns a call that changes an object, with If-Match: the object must have the same state
+// as in an earlier answer.
 func (h *history) guard(l pairLot, last *historyCall) *historyCall {
 	var seen struct {
 		ID string `json:"_id"`

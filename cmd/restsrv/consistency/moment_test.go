@@ -22,9 +22,12 @@ import (
 	"restsrv/engine/store/postgres/pgtest"
 )
 
-// momentApp has pairs with two sides whose sum is always pairSum, boxes with the sum of their
-// parts, guests that are created and deleted, and papers with files. readArchive can read its
-// exports.
+// momentApp is an application with the following objects. readArchive can read its exports.
+//
+//   - pairs with two sides, whose sum is always pairSum
+//   - boxes, each with the sum of its parts
+//   - guests, which are created and deleted
+//   - papers with files
 const momentApp = `{
   "namespace": "crash",
   "classes": [
@@ -139,7 +142,8 @@ type moments struct {
 	guests atomic.Int64 // number of the newest guest
 }
 
-// post sends a body. The answer must be 200 or a refusal after which the request can be repeated.
+// post sends a body. It returns an error for any answer except 200 and refusals after which the
+// request can be repeated.
 func (m *moments) post(path string, body any) error {
 	text, err := json.Marshal(body)
 	if err != nil {

@@ -4,8 +4,8 @@ import (
 	"restsrv/cmd/restsrv/oracle"
 )
 
-// oracleFormulas are the formulas of testdata/oracle/deploy.json, written in Go. So the model does
-// not use the compiler of formulas.
+// oracleFormulas are the formulas of testdata/oracle/deploy.json, written in Go, so that the
+// model does not depend on the compiler of formulas.
 var oracleFormulas = map[string]func(*oracle.World, *oracle.Object) any{
 	"region@m.size": func(w *oracle.World, o *oracle.Object) any { return int64(len(oracleMembers(w, o, "towns"))) },
 	"region@m.crowd": func(w *oracle.World, o *oracle.Object) any {

@@ -16,8 +16,9 @@ import (
 	"restsrv/engine"
 )
 
-// Values of records that differ between the databases, besides generated ids that answers have
-// shown: times, and ids of files that the same request has replaced.
+// These match values of journal records that differ between the databases: times, and ids of
+// files that the same request has replaced. Generated ids, which also differ, are handled
+// elsewhere if answers have shown them.
 var (
 	journalTime = regexp.MustCompile(`"timestamp":"[^"]*"`)
 	journalFile = regexp.MustCompile(`"scan":"[a-z0-9]{26}"`)
@@ -89,8 +90,8 @@ func (o *journalObject) id() string {
 	return strings.Join(parts, engine.IDSeparator)
 }
 
-// with returns the values after some changes. fits reports whether the values before them were
-// equal to base.
+// with returns the values after the changes in data. fits reports whether the values before the
+// changes were equal to base.
 func (o *journalObject) with(base, data map[string]json.RawMessage) (values map[string]string, fits bool) {
 	values, fits = maps.Clone(o.values), true
 	delete(base, "_class") // the former class, if the object has changed its class

@@ -13,14 +13,14 @@ import (
 )
 
 // oracleRandom generates the requests of a sequence. Ids come from small sets (oraclePools), so
-// that many requests use the same objects, and several objects use an id one after the other.
+// that many requests use the same objects, and an id is used again after its object was deleted.
 type oracleRandom struct {
 	*rand.Rand
 	world   *oracle.World
 	classes []*engine.Class
 	depth   int              // depth of nested objects
-	renamed bool             // the request already changes a key
-	numbers map[string]bool  // for each class: the request lets the server generate numbers (true) or contains them (false)
+	renamed bool             // the request already contains a change of a key
+	numbers map[string]bool  // by class: true if the server generates the numbers in this request, false if the request contains them
 	named   []*oracle.Object // objects that the request contains so far
 }
 
@@ -222,9 +222,9 @@ func (g *oracleRandom) keyed(c *engine.Class) oracle.Fields {
 	return g.key(c)
 }
 
-// record generates a record for the acceptor. It identifies a new or existing object by _id, by its
-// key attributes, or by both, which may contradict each other. Often an earlier record contains the
-// same object.
+// record generates a record for the acceptor. It identifies a new or existing object by _id, by
+// its key attributes, or by both, which can contradict each other. Often it is an object that an
+// earlier record of the request contains.
 func (g *oracleRandom) record() oracle.Fields {
 	if len(g.named) > 0 && g.chance(40) {
 		o := oneOf(g, g.named...)
@@ -377,7 +377,8 @@ func (g *oracleRandom) change(p *engine.Property) any {
 	return oracle.JSON("add", members(), "remove", leaving)
 }
 
-// withItself adds an object to its own collection, by the id that it had before.
+// withItself adds an object to its own collection. The id in the collection is the id before the
+// request.
 func (g *oracleRandom) withItself(c *engine.Class, id string, body oracle.Fields) oracle.Fields {
 	var own []*engine.Property
 	for _, p := range c.Properties {

@@ -1,23 +1,23 @@
 package consistency
 
 // This test compares real servers with a model of restsrv (package oracle). It sends random
-// sequences of requests for crud and acceptor to a server on SQLite and to one on PostgreSQL. Every
-// answer must be as in the model. After each request, the test reads the objects that the request
-// writes. Every 25 requests it reads all objects.
+// sequences of requests for crud and acceptor to a server on SQLite and to a server on
+// PostgreSQL. Every answer must be as in the model. After each request, the test reads the
+// objects that the request writes. Every 25 requests it reads all objects.
 //
-// Answers must have the same status as in the model. For status 200, the body must be equal byte by
-// byte. For refusals, both databases must give the same body. The test does not compare the
+// Answers must have the same status as in the model. For status 200, the body must be equal byte
+// by byte. For refusals, both databases must give the same body. The test does not compare the
 // following:
 //
-//   - Generated ids. The model has a token for each of them, which stands for the text in
-//     the first answer. The databases generate different ids.
-//   - Revisions. Instead, the test checks that an object has the same ETag after a request as
-//     in the answer to it, if this answer shows the object in the same form. An ETag must
+//   - Generated ids. The two databases generate different ids. The model has a token for each
+//     id, which stands for the id in the first answer that contains it.
+//   - Revisions. Instead, the test checks ETags. If the answer to a request shows an object in
+//     the same form as a read after the request, both must have the same ETag. An ETag must
 //     always come with the same body.
-//   - The value in a refusal, if other objects have several of the values: the databases
+//   - The value in a refusal, if other objects already have several of the values: the databases
 //     check their indexes in different orders.
-//   - The status of a request that has a mistake and changes an object that does not exist:
-//     it may be 400 or 404.
+//   - The status of a request that has a mistake and changes an object that does not exist: it
+//     may be 400 or 404.
 //   - Times in answers of workflows and in the journal, and the order of the records that one
 //     request adds to the journal.
 //   - The headers Date and Content-Length, and request ids.
@@ -100,7 +100,7 @@ type oracleRun struct {
 	world *oracle.World
 	only  string        // the name of the only side, "" for both
 	brief int           // number of requests after which it does not read the objects
-	sides []*oracleSide // their servers
+	sides []*oracleSide // the two servers
 }
 
 // oracleSide is one of the two servers.
@@ -481,8 +481,8 @@ func oracleHistory(requests []oracle.Request) string {
 	return b.String()
 }
 
-// replayOracle plays given requests and returns the first difference. If run.only is
-// not "", they go to this database only.
+// replayOracle plays given requests and returns the first difference. If run.only is not "", it
+// uses only the database with this name.
 func replayOracle(t testing.TB, run oracleRun, requests []oracle.Request) string {
 	run.next = func(_ *oracle.World, step int) (r oracle.Request, more bool) {
 		if more = step < len(requests); more {

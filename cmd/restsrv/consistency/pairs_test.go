@@ -57,24 +57,24 @@ const pairsScript = `module.exports = {
 const pairsWorkflow = `{"name": "flow", "caption": "Flow", "wfClass": "region", "startState": "draft", "states": [{"name": "draft"}, {"name": "done"}],
  "transitions": [{"name": "go", "startState": "draft", "finishState": "done", "assignments": [{"key": "n", "value": 50}]}]}`
 
-// pairsBefore is the state before a race. In it and in operations, # stands for the lot, which is
-// different for each race, and % for the round, which is a group of lots that are prepared and read
-// together.
+// pairsBefore is the state before a race. In this text and in operations, # stands for the name
+// of the lot, and % for the name of the round. Each race has a lot of its own. A round is a group
+// of lots that are prepared and read together.
 var pairsBefore = []string{
 	`{"_class":"region@m","_id":"#a","lot":"%","title":"A","n":10}`, `{"_class":"region@m","_id":"#b","lot":"%","title":"B","n":20}`,
 	`{"_class":"town@m","_id":"#t","lot":"%","title":"T","n":1,"region":"#a"}`, `{"_class":"town@m","_id":"#u","lot":"%","title":"U","n":2,"region":"#b"}`,
 	`{"_class":"person@m","_id":"#p","lot":"%","title":"P","liked":["#a"],"seen":["#a"]}`, `{"_class":"person@m","_id":"#q","lot":"%","title":"Q","liked":["#b"]}`,
 }
 
-// pairsAfter names each id that may have existed. Missing objects are created, so that
-// a remaining link or reference to them becomes visible.
+// pairsAfter names each id that an object may have had. These objects are created if they are
+// missing, so that a remaining link or reference to a missing object becomes visible.
 var pairsAfter = []string{
 	`{"_class":"region@m","_id":"#a","lot":"%"}`, `{"_class":"region@m","_id":"#b","lot":"%"}`, `{"_class":"region@m","_id":"#c","lot":"%"}`, `{"_class":"region@m","_id":"#d","lot":"%"}`,
 	`{"_class":"town@m","_id":"#t","lot":"%"}`, `{"_class":"town@m","_id":"#u","lot":"%"}`, `{"_class":"town@m","_id":"#v","lot":"%"}`, `{"_class":"town@m","_id":"#w","lot":"%"}`,
 	`{"_class":"person@m","_id":"#p","lot":"%"}`, `{"_class":"person@m","_id":"#q","lot":"%"}`, `{"_class":"person@m","_id":"#r","lot":"%"}`,
 }
 
-// pairOperation is a request. Its answer and its effect depend on the stored data.
+// pairOperation is a request whose answer and effect depend on the stored data.
 type pairOperation struct{ kind, method, target, body string }
 
 func (o pairOperation) String() string { return o.method + " " + o.target + " " + o.body }
@@ -176,7 +176,7 @@ type pairServers struct {
 	rounds  atomic.Int64
 
 	mu     sync.Mutex
-	known  map[pair]map[string]string // allowed outcomes, each with the name of an order that has it
+	known  map[pair]map[string]string // allowed outcomes, each with the name of an order that leads to it
 	counts map[[2]string]*pairCount
 }
 
@@ -290,18 +290,18 @@ func (s *pairServers) stored(server int, lots []pairLot) ([]string, error) {
 	return texts, nil
 }
 
-// serialOrders lists the orders that can explain the outcome of a pair. The operations have the
-// numbers 0 and 1; one that is missing was rejected.
+// serialOrders lists the orders that can explain the outcome of a pair. An order has the numbers
+// of the operations, 0 and 1. An operation that is not in the order was rejected.
 var serialOrders = []struct {
 	name  string
 	order []int
 }{{"first, second", []int{0, 1}}, {"second, first", []int{1, 0}}, {"first alone", []int{0}}, {"second alone", []int{1}}, {"none", nil}}
 
-// either is the name for an outcome of both orders.
+// either is the name of an outcome to which both orders lead.
 const either = "either order"
 
-// learn finds the allowed outcomes of pairs: the outcome of each order, and the outcomes if one or
-// both operations are rejected.
+// learn finds the allowed outcomes of pairs: the outcome of each order, and the outcomes if one
+// operation or both are rejected.
 func (s *pairServers) learn(server int, pairs []pair) error {
 	var unknown []pair
 	s.mu.Lock()
@@ -349,7 +349,7 @@ func (s *pairServers) learn(server int, pairs []pair) error {
 	return nil
 }
 
-// pairRefused is the answer of a busy server. The request must have no effect, and the client may
+// pairRefused is the status of a busy server. The request must have no effect, and the client can
 // repeat it.
 const pairRefused = "503"
 
@@ -462,8 +462,8 @@ func (s *pairServers) race(t *testing.T, worker int, pairs []pair) error {
 	return nil
 }
 
-// both sends two operations at the same time. If there are several servers, they go to different
-// ones.
+// both sends two operations at the same time. If there are several servers, each operation goes
+// to another server.
 func (s *pairServers) both(worker int, l pairLot, p pair) (given [2]string, err error) {
 	var errs [2]error
 	var wg sync.WaitGroup

@@ -14,10 +14,11 @@ import (
 	"restsrv/cmd/restsrv/apptest"
 )
 
-// TestPowerCut simulates power cuts of a server with SQLite. strace records the system calls of the
-// server. The simulated disk then contains either only the data that are safe, or also a random
-// part of the rest. All writes that were answered before the cut must be there in both cases. With
-// "synchronous": "normal" some are missing, which shows that the test can find lost writes.
+// TestPowerCut simulates power cuts of a server with SQLite. strace records the system calls of
+// the server. After a cut, the simulated disk contains only the data that certainly survive, or
+// also a random part of the other data. In both cases, all writes that were answered before the
+// cut must be there. With "synchronous": "normal" some writes are missing, which shows that the
+// test can find lost writes.
 func TestPowerCut(t *testing.T) {
 	cuts, writes := 6, 15
 	if os.Getenv("RESTSRV_LONG") != "" {
@@ -42,9 +43,10 @@ func TestPowerCut(t *testing.T) {
 }
 
 // TestFlushFails checks that the server refuses writes while fsync fails, and that all answered
-// writes are there after a restart. The effect of a refused write may be there too, with its files;
-// its answer says so. In the first case fsync fails for all files, in the second one only for the
-// write-ahead log. Then uploads are stored although their commit fails.
+// writes are there after a restart. A refused write may have taken effect, with its files, but
+// only if its answer says so. In the first case fsync fails for all files, in the second case
+// only for the write-ahead log. In the second case, uploads are stored although their commit
+// fails.
 func TestFlushFails(t *testing.T) {
 	t.Parallel()
 	for name, file := range map[string]struct{ only, from string }{
@@ -73,8 +75,8 @@ func TestDiskFull(t *testing.T) {
 }
 
 // loadFailing sends writes to a server in which some system calls fail after a while, until each
-// writer has got a refusal. It checks the database after a restart. If only is not empty, calls
-// fail only for the file of this name in the server's folder.
+// writer has got a refusal. After a restart it checks the database. If only is not "", calls fail
+// only for the file with this name in the folder of the server.
 func loadFailing(t *testing.T, fault, only string) []*writer {
 	withStrace(t)
 	c := newLoad(t)
@@ -161,7 +163,7 @@ func newPowerCut(t *testing.T, synchronous string, writes int) *powerCut {
 
 var answeredRequest = regexp.MustCompile(`^HTTP/1\.1 200 (?s:.*)\r\nX-Request-Id: (w\d+-\d+)\r\n`)
 
-// replay follows the trace and cuts the power after some of the answers. One of them is the last
+// replay follows the trace and cuts the power after some of the answers, including the last
 // answer.
 func (p *powerCut) replay(cuts int) {
 	p.Helper()

@@ -31,9 +31,9 @@ const tableLockScript = `module.exports = {
 };`
 
 // TestTableLock locks the table of a class, as a command of an operator does, while clients read
-// and write this class and another one. The server must answer requests for the other class as
-// before. Requests that need the locked table must get 503 in time, and /readyz must answer in time
-// too. RESTSRV_LONG=1 locks it for a minute.
+// and write objects of this class and of another class. The server must answer requests for the
+// other class as before. Requests that need the locked table must get 503 in time, and /readyz
+// must also answer in time. With RESTSRV_LONG=1 the lock lasts a minute.
 func TestTableLock(t *testing.T) {
 	lock := 4 * time.Second
 	if os.Getenv("RESTSRV_LONG") != "" {

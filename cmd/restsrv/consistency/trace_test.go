@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// traced lists the system calls that change files, or may do so.
+// traced lists the system calls that can change files.
 const traced = "open,openat,creat,close,write,writev,pwrite64,pwritev,pwritev2,ftruncate,truncate,fallocate,fsync,fdatasync,sync_file_range," +
 	"rename,renameat,renameat2,unlink,unlinkat,mkdir,mkdirat,rmdir,link,linkat,symlink,symlinkat,copy_file_range,sendfile,splice,io_uring_setup"
 
@@ -39,7 +39,8 @@ type replaying struct {
 	begun  map[string]begun // by thread
 }
 
-// begun is a call that has not ended yet. For fsync, moment is the time of its beginning.
+// begun is a call that has not ended yet. For fsync, moment is the moment of the disk at which
+// the call began.
 type begun struct {
 	syscallTold
 	moment int
@@ -72,8 +73,8 @@ func (r *replaying) line(text string) error {
 	return r.do(c, r.moment(c))
 }
 
-// outcome splits a call into its arguments and its result, which is "?" if the call never ended. It
-// does not use regular expressions, because lines can have megabytes, for which they would need
+// outcome splits a call into its arguments and its result, which is "?" if the call never ended.
+// It does not use regular expressions, because a line can have megabytes and matching would take
 // minutes.
 func outcome(text string) (args, result string) {
 	at := strings.LastIndex(text, " = ")

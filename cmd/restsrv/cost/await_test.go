@@ -16,8 +16,8 @@ import (
 	"restsrv/engine/store/postgres/pgtest"
 )
 
-// awaiting is an application with a script that writes notes. Its requests wait while another
-// connection locks the notes.
+// awaiting is an application with a script that writes notes. Requests to the script wait while
+// another connection locks the notes.
 type awaiting struct {
 	*apptest.Case
 	client *http.Client
@@ -100,8 +100,8 @@ func awaitOnBoth(t *testing.T, run func(t *testing.T, db string)) {
 func TestThousandRequestsAwait(t *testing.T) {
 	awaitOnBoth(t, func(t *testing.T, db string) {
 		a := newAwaiting(t, db, `{"vms": 2, "inFlight": 512, "queue": 1, "wallTime": 100}`)
-		// SQLite waits for a lock for five seconds: on a machine that needs
-		// longer to send the requests it is tried again.
+		// SQLite waits for a lock for at most five seconds. A slow machine needs longer to send
+		// the requests, so there are several attempts.
 		for attempt := 1; !a.thousand(); attempt++ {
 			if attempt == 5 {
 				t.Fatal("got fewer than a thousand waiting requests in 5 attempts")
@@ -119,7 +119,7 @@ func (a *awaiting) thousand() bool {
 	for i := range answers {
 		all.Go(func() { answers[i] = a.ask("POST", "") })
 		if i == 0 && a.DB != "" {
-			time.Sleep(200 * time.Millisecond) // the server notices the lock, so that the others wait without a connection
+			time.Sleep(200 * time.Millisecond) // the server notices the lock, so that the other requests wait without a connection
 		}
 	}
 	a.Wait("a thousand wait", func() error {
@@ -154,9 +154,9 @@ func TestWallTimeEndsTheOperation(t *testing.T) {
 		if took := time.Since(start); took > 4*time.Second {
 			t.Errorf("the timeout took %v, want at most 4s", took)
 		}
-		time.Sleep(100 * time.Millisecond) // the end of the operation may be on its way
+		time.Sleep(100 * time.Millisecond) // the operation may still be ending
 		unlock()
-		time.Sleep(300 * time.Millisecond) // a write that still waited would happen now
+		time.Sleep(300 * time.Millisecond) // a write that was still waiting would happen now
 		if got := a.ask("GET", "/count"); got != "200 0" {
 			t.Errorf("notes after the timeout: got %s, want 200 0", got)
 		}

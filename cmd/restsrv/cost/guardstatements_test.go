@@ -20,9 +20,9 @@ var guardedLibrary = strings.NewReplacer(
 	`"authMode": {"crud": "none", "acceptor": "none"}`, `"authMode": {}`,
 ).Replace(library)
 
-// TestStatementsUnderGuard counts the SQL statements that permission checks add. There must be none
-// if the account has all permissions for a class, even if attributes are hidden. Otherwise the
-// number must not depend on the number of objects.
+// TestStatementsUnderGuard counts the SQL statements that permission checks add to a request. If
+// the account has all permissions for a class, there must be no additional statement, even if
+// attributes are hidden. Otherwise the number must not depend on the number of objects.
 func TestStatementsUnderGuard(t *testing.T) {
 	t.Parallel()
 	t.Run("sqlite", func(t *testing.T) { statementsUnderGuard(t, "") })

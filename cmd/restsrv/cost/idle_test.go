@@ -9,9 +9,9 @@ import (
 	"restsrv/engine/store/postgres/pgtest"
 )
 
-// TestIdleServerIsStill checks that a server without requests does not access the database, neither
-// while it runs nor when it ends. The background work for sessions, tokens, failed sign-ins, grants
-// and events must run only if there is work to do.
+// TestIdleServerIsStill checks that a server without requests does not access the database,
+// neither while it runs nor when it ends. The background work for sessions, tokens, failed
+// sign-ins, grants and events must not run without need.
 func TestIdleServerIsStill(t *testing.T) {
 	t.Parallel()
 	t.Run("sqlite", func(t *testing.T) { t.Parallel(); idleServer(t, "") })

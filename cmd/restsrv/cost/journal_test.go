@@ -30,8 +30,9 @@ const diaryWork = `module.exports = {
 var onDiaries = regexp.MustCompile(`msg=statement sql=.*(?:told@d|quiet@d|#change).*`)
 
 // TestStatementsOfJournal counts the statements of requests for a class with a journal and for a
-// class without one. The class without a journal needs no additional statements. For the other one,
-// their number must not depend on the number of objects.
+// class without a journal. The class without a journal needs no additional statements. For the
+// class with a journal, the number of additional statements must not depend on the number of
+// objects.
 func TestStatementsOfJournal(t *testing.T) {
 	t.Parallel()
 	t.Run("sqlite", func(t *testing.T) { statementsOfJournal(t, "") })

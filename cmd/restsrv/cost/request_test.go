@@ -121,8 +121,8 @@ func (s *requestServer) oauthToken(client, secret string) string {
 	return "Bearer " + answer.Token
 }
 
-// way is a kind of request, with the number of allocations that it may make in addition to those
-// for the administrator, who has no permission checks.
+// way is a kind of request. more is the number of allocations that it may make in addition to the
+// same request of the administrator, which has no permission checks.
 type way struct {
 	name, path, authorization string
 	more                      float64
@@ -193,10 +193,10 @@ func (s *requestServer) until(request []byte) {
 	}
 }
 
-// TestRequestsAllocate counts the allocations of requests, from the connection to the database and
-// back. It limits only the part of permission checks and authentication, because the rest belongs
-// to net/http and the database. It does not run in parallel, because it counts allocations of the
-// whole process.
+// TestRequestsAllocate counts the allocations of requests, from the connection to the database
+// and back. It limits only the allocations of permission checks and authentication, because
+// net/http and the database make the others. It does not run in parallel, because it counts
+// allocations of the whole process.
 func TestRequestsAllocate(t *testing.T) {
 	if apptest.RaceDetector {
 		t.Skip("pools drop what they are given under the race detector")

@@ -11,8 +11,8 @@ import (
 	"restsrv/engine/store/postgres/pgtest"
 )
 
-// library is an application with books. Each book has an author and a shelf of other classes. The
-// class of books loads no references by itself.
+// library is an application with books. Each book refers to an author and a shelf, which are
+// objects of other classes. The definition of the class of books loads no references.
 const library = `{
   "namespace": "lib",
   "classes": [
@@ -28,7 +28,7 @@ const library = `{
 }`
 
 // selects matches statements that read classes of the application. It does not match statements
-// that read grants, because they occur at other times.
+// that read grants, because the server reads grants independently of requests.
 var selects = regexp.MustCompile(`msg=statement .*?sql="?SELECT .*? FROM \\"[^#]`)
 
 // TestStatementsOfLoading counts the statements in the log. There must be one for the list and one

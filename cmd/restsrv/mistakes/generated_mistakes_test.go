@@ -1,8 +1,8 @@
 package mistakes
 
-// plantedMistake is a definition with a mistake that can be added to a generated application. plant
-// adds it and returns the file that the report must name. It returns "" if this application cannot
-// have the mistake.
+// plantedMistake is a mistake that can be added to a generated application. plant adds a
+// definition with the mistake, and returns the file that the report must name. It returns "" if
+// the application cannot have this mistake.
 type plantedMistake struct {
 	code  string
 	plant func(g *generatedApp) (file string)
@@ -17,8 +17,8 @@ func inClass(code string, change func(g *generatedApp, c, other *generatedClass)
 	}}
 }
 
-// withAttribute adds an attribute with a new name to a random class. The text other in the fields
-// stands for the name of another class.
+// withAttribute adds an attribute with a new name to a random class. The text "other" in the
+// fields is replaced by the name of another class.
 func withAttribute(code string, fields jsonObject) plantedMistake {
 	return inClass(code, func(g *generatedApp, c, other *generatedClass) {
 		a := jsonObject{"name": g.newName("x"), "nullable": true}
@@ -40,7 +40,7 @@ func withElement(code, field string, element any) plantedMistake {
 	})
 }
 
-// withFile adds a file. The text NAME in it stands for a new name.
+// withFile adds a file. The text NAME in the file is replaced by a new name.
 func withFile(code, folder, ending string, make func(g *generatedApp, name string) any) plantedMistake {
 	return plantedMistake{code, func(g *generatedApp) string {
 		name := g.newName("new")
@@ -115,8 +115,8 @@ func withObject(code, class string, fields jsonObject) plantedMistake {
 
 func list(v ...any) []any { return v }
 
-// plantedMistakes contains a mistake for most rules. Each adds a definition with a mistake, so that
-// no mistake hides another one.
+// plantedMistakes contains a mistake for most rules. Each mistake adds a new definition, so that
+// it cannot hide another mistake.
 var plantedMistakes = []plantedMistake{
 	withAttribute("type-unknown", jsonObject{"type": 99}),
 	withAttribute("type-unknown", jsonObject{"type": "13"}),

@@ -27,17 +27,19 @@ import (
 	"restsrv/engine/transfer"
 )
 
-// TestGeneratedApplications creates random applications and plants one to ten mistakes in each. It
-// checks that
+// TestGeneratedApplications creates random applications and plants one to ten mistakes in each.
+// It checks that
 //
-//   - an application starts with -strict only if it has no mistakes, and always without -strict,
+//   - an application with mistakes starts without -strict and does not start with -strict, and
+//     an application without mistakes starts in both cases,
 //   - check -json reports each planted mistake, in its file,
 //   - no request gets status 500 or invalid JSON,
 //   - no account has more permissions than without the mistakes,
-//   - a database that was filled before has all its values afterwards.
+//   - a database that was filled before the mistakes were planted still has all its values.
 //
-// It tries RESTSRV_APPLICATIONS applications (25; 1,000 if RESTSRV_LONG=1) of the seed RESTSRV_SEED
-// (1), every tenth also on PostgreSQL, and begins with number RESTSRV_APPLICATION (0).
+// It tries RESTSRV_APPLICATIONS applications (25; 1,000 if RESTSRV_LONG=1) of the seed
+// RESTSRV_SEED (1), every tenth also on PostgreSQL, and begins with the application of number
+// RESTSRV_APPLICATION (0).
 func TestGeneratedApplications(t *testing.T) {
 	t.Parallel()
 	total := 25

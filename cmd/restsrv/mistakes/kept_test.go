@@ -43,8 +43,8 @@ const keptObjects = `[{"_class": "owner@a", "id": "o1", "code": "c1"}, {"_class"
  {"_class": "pet@a", "id": "p1", "note": "n", "age": 1, "weight": "1.50", "born": "2020-01-02T03:04:05.006Z", "any": {"a": [1, null]}, "name$first": "Rex", "name$last": "R", "owner": "o1", "toys": ["t1", "t2"]},
  {"_class": "cat@a", "id": "c1", "note": "n", "age": 2, "weight": "2", "born": "2021-01-02T03:04:05.006Z", "any": 5, "name$first": "Tom", "owner": "o1", "friends": ["p1", "c1"], "toys": ["t2"], "lives": 7, "nick": "Tommy"}]`
 
-// keptMistakes are mistakes in the class files that affect columns or tables of links. Each has the
-// code of the rule, the file, and the text that is replaced.
+// keptMistakes are mistakes in the class files that affect columns or tables of links. Each has
+// the code of the rule, the file, the correct text, and the wrong text that replaces it.
 var keptMistakes = []struct{ code, file, good, bad string }{
 	{"attribute-shape", "pet", `{"name": "weight", "type": 8, "nullable": true}`, `"weight"`},
 	{"attribute-name", "pet", `"name": "note"`, `"name": "no.te"`},
@@ -105,10 +105,11 @@ var keptMistakes = []struct{ code, file, good, bad string }{
 	{"default-value", "pet", `"name": "age", "type": 6,`, `"name": "age", "type": 6, "defaultValue": "many",`},
 }
 
-// TestNothingIsLost makes each mistake while a server runs, reloads it, writes to the objects, and
-// corrects the mistake. All stored values must still be there. Then it does the same with restarts
-// instead of reloads. The export of the application with the mistake is imported into new
-// databases, with and without the mistake. These must contain all values too.
+// TestNothingIsLost makes each mistake while a server runs, reloads the application, writes to
+// the objects, and corrects the mistake. All stored values must still be there. Then it does the
+// same with restarts instead of reloads. Finally it exports the data of the application with the
+// mistake, and imports the export into new databases, with and without the mistake. These
+// databases must contain all values too.
 func TestNothingIsLost(t *testing.T) {
 	databases := map[string]func(*testing.T) string{"sqlite": func(*testing.T) string { return "" }}
 	if !apptest.RaceDetector {
@@ -190,8 +191,8 @@ func (k *keeper) play(what, file, code, good, bad string, load func() bool, want
 	}
 }
 
-// touch writes the values that the objects already have, as far as the application with the mistake
-// allows that.
+// touch writes to objects the values that they already have, as far as the application with the
+// mistake allows such writes.
 func (k *keeper) touch() {
 	k.ask("PATCH", "/rest/crud/pet@a/p1", `{"note": "n"}`)
 	k.ask("PATCH", "/rest/crud/cat@a/c1", `{"lives": 7}`)
@@ -237,7 +238,8 @@ func (k *keeper) reload() (taken bool) {
 	return false
 }
 
-// restart restarts the server. If the server does not start, process is one that has ended.
+// restart restarts the server. If the server does not start, k.process is a process that has
+// ended.
 func (k *keeper) restart() (taken bool) {
 	k.Helper()
 	select {

@@ -1,8 +1,9 @@
 package mistakes
 
-// The files in ../testdata/mistakes show the rules for mistakes. Each row in them shows one kind of
-// mistake. A row begins with its name. The words "both databases" run it on PostgreSQL too. After
-// "covers" follow codes of rules that a report does not contain, such as rules for imports:
+// The files in ../testdata/mistakes show the rules for mistakes. Each row in them shows one kind
+// of mistake. The line of a row begins with its name. The words "both databases" run the row on
+// PostgreSQL too. The word "covers" is followed by codes of rules that the reports of the row do
+// not contain, such as rules for imports:
 //
 //	-- row: a reference to a missing class, both databases --
 //	-- meta/pet.class.json --
@@ -15,21 +16,21 @@ package mistakes
 //	<
 //	< []
 //
-// Other sections are as in the cases in testdata, see package apptest. A report lists all mistakes, and
-// all warnings that have a rule, in the order of files and lines. A line of a report is the code of
-// the rule and the line that restsrv prints, without the resolution, which is part of the rule. For
-// each report the test checks that
+// Other sections are as in the cases in testdata (see package apptest). A report lists all
+// mistakes, and all warnings that have a rule, in the order of files and lines. A line of a
+// report is the code of the rule and the line that restsrv prints, without the resolution, which
+// is part of the rule. For each report the test checks that
 //
 //   - check -json prints these findings, with the resolutions of their rules,
 //   - the server starts or reloads, and logs each of them once,
 //   - a server with -strict reports the same mistakes and does not start.
 //
-// A section "refused" is a report that lists fatal mistakes, as full lines. The server must report
-// them and must not start, with and without -strict.
+// A section "refused" is a report that lists fatal mistakes, as full lines. The server must
+// report them and must not start, with and without -strict.
 //
-// If a row has no deploy.json, it gets one with the namespace a and the service crud. If it has no
-// folder acl, the account anonymous gets all permissions. go test -run TestMistakes -update writes
-// the reports; check the difference before you commit it.
+// If a row has no deploy.json, it gets one with the namespace a and the service crud. If it has
+// no folder acl, the account anonymous gets all permissions. go test -run TestMistakes -update
+// writes the reports; check the difference before you commit it.
 
 import (
 	"cmp"
@@ -210,9 +211,9 @@ func expectReport(c *apptest.Case, s *apptest.Section) {
 	same(c, "the log of the server", logged(), mistakes)
 }
 
-// findings runs restsrv check -json. It returns the findings that have a rule as lines of a report,
-// and the mistakes among them as full lines. If fatal is set, it returns only fatal mistakes, all
-// as full lines.
+// readFindings runs restsrv check -json. report has the findings with a rule, as lines of a
+// report. mistakes has the mistakes among them, as full lines. If fatal is set, both have only
+// the fatal mistakes, as full lines.
 func readFindings(c *apptest.Case, fatal bool) (report, mistakes []string) {
 	c.Helper()
 	output, _ := c.Run("restsrv check -json", "")

@@ -385,9 +385,9 @@ func (m *mutatedApplication) expectPlaces(faults engine.Faults) {
 	}
 }
 
-// askSandbox sends a request to an application as an account. headers are further headers,
-// each a name and a value. fault describes an answer that a server must never give: status
-// 500, or invalid JSON; it is "" if the answer has the right form.
+// askSandbox sends a request to an application as an account. headers are more headers: a name, a
+// value and so on. fault describes an answer that a server must never give: status 500, or
+// invalid JSON. It is "" for any other answer.
 func askSandbox(t testing.TB, b *server.Sandbox, account, method, path, body string, headers ...string) (answer *httptest.ResponseRecorder, fault string) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), method, "http://localhost"+path, strings.NewReader(body))

@@ -233,8 +233,8 @@ func (m *classMutation) change(fields engine.Fields) engine.Fields {
 	return fields
 }
 
-// mutations returns the number of mutations to try. It is RESTSRV_MUTATIONS or 150; for library it
-// is a fifth of that if develop-and-test is tried too.
+// mutations returns the number of mutations to try: RESTSRV_MUTATIONS, or 150 by default. For the
+// application library it is a fifth of this number if the test also tries develop-and-test.
 func mutations(a *apptest.Application) int {
 	n := environmentNumber("RESTSRV_MUTATIONS", 150)
 	if a == apptest.Library && apptest.HasDevelopAndTest() {

@@ -22,8 +22,8 @@ func waitFor(t *testing.T, p *apptest.Process, want string) time.Duration {
 }
 
 // TestEndlessLoop runs an endless loop in one handler. Its request must get status 500 soon after
-// the time limit. Other services must answer meanwhile, and this service must answer again
-// afterwards.
+// the time limit. During the loop, other services must answer. After it, the service with the
+// loop must answer again.
 func TestEndlessLoop(t *testing.T) {
 	apptest.RequireLong(t)
 	dir := apptest.WriteApplication(t, map[string]string{

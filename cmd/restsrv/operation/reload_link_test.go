@@ -31,7 +31,7 @@ func link(c *apptest.Case, target, name string) {
 	}
 }
 
-// answers waits until the server uses a version of the application.
+// awaitAnswer waits until the server uses a version of the application.
 func awaitAnswer(c *apptest.Case, n int) {
 	c.Helper()
 	v := &visitor{c: c}

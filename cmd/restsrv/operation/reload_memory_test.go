@@ -9,8 +9,8 @@ import (
 	"restsrv/engine/store/postgres/pgtest"
 )
 
-// TestReloadsGiveUpClasses checks the memory after ten reloads. It must contain one edition of the
-// classes, as after the start, and not also the first edition.
+// TestReloadsGiveUpClasses checks the memory after ten reloads. It must contain only the current
+// edition of the classes, and not also the first edition.
 func TestReloadsGiveUpClasses(t *testing.T) {
 	t.Run("sqlite", func(t *testing.T) { reloadsGiveUpClasses(t, "") })
 	t.Run("postgres", func(t *testing.T) { reloadsGiveUpClasses(t, pgtest.Database(t)) })

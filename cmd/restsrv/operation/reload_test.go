@@ -203,8 +203,8 @@ func heapInUse() int64 {
 	return least
 }
 
-// TestReloadOnSignal checks that without -watch SIGHUP reloads deploy.json, class files and
-// scripts, and that saving a file alone does not.
+// TestReloadOnSignal checks a server without -watch: SIGHUP reloads deploy.json, class files and
+// scripts, and saving a file does not reload anything.
 func TestReloadOnSignal(t *testing.T) {
 	app := func(version int) string {
 		return fmt.Sprintf(`{"modules":{"rest":{"globals":{"authMode":{"s":"none"},"di":{"s":{"module":"s.js","options":{"version":%d}}}}}}}`, version)

@@ -8,8 +8,8 @@ import (
 	"restsrv/cmd/restsrv/apptest"
 )
 
-// TestShutdown checks that after SIGTERM the server completes current requests, accepts no new
-// ones, and ends without an error.
+// TestShutdown checks that after SIGTERM the server completes the running requests, accepts no
+// new requests, and ends without an error.
 func TestShutdown(t *testing.T) {
 	p := apptest.Start(t, apptest.WriteApplication(t, map[string]string{
 		"deploy.json": `{"modules":{"rest":{"globals":{"authMode":{"slow":"none"},"di":{"slow":{"module":"slow.js"}}}}}}`,

@@ -178,12 +178,13 @@ func (s *saving) changeReferences(o *Object, c change, strict bool) {
 
 // awaited records that a request has added an id to a collection, but no object has this id yet.
 // The collection is the other side of a reference. If a later record of the request creates the
-// object, its reference is set to owner, unless the record sets the reference itself.
+// object, the reference of the object is set to owner, except if the record sets the reference
+// itself.
 type awaited struct {
 	owner    *Object
 	property *engine.Property
 	id       string
-	dropped  bool // a later record has removed it from the collection or added it to another one
+	dropped  bool // a later record has removed the id from the collection or added it to another collection
 }
 
 func (s *saving) addAwaited(a *awaited) {
@@ -232,9 +233,9 @@ func (s *saving) setReference(m *Object, attribute string, to any) {
 	}
 }
 
-// eachSide calls visit for each end of each list of links, if objects of the class tree root may
-// be at that end. table names the list, and id returns the id at that end of a link. If objects
-// of root may be at both ends of a list, visit is called once for each end.
+// eachSide calls visit for each end of each list of links at which objects of the class tree root
+// can be. table names the list, and id returns the id at that end of a link. If objects of root
+// can be at both ends of a list, visit is called once for each end.
 func (w *World) eachSide(root *engine.Class, visit func(table string, id func(*link) *string)) {
 	owner, member := func(l *link) *string { return &l.owner }, func(l *link) *string { return &l.member }
 	seen := map[side]bool{}
@@ -256,8 +257,8 @@ func (w *World) eachSide(root *engine.Class, visit func(table string, id func(*l
 	}
 }
 
-// followLinks changes the id of an object in all links from the old id to the new one. If an equal
-// link already exists, only that one remains, in its place.
+// followLinks changes the id of an object in all links from the old id to the new id. If a link
+// with the new id already exists, only the existing link remains, in its place.
 func (s *saving) followLinks(root *engine.Class, from, to string) {
 	s.eachSide(root, func(table string, id func(*link) *string) {
 		links := slices.Clone(s.links[table])

@@ -14,9 +14,9 @@ func (f *File) MarshalJSON() ([]byte, error) {
 	return []byte(Encode(JSON("id", f.ID, "name", f.Name, "link", "/files/"+f.ID, "options", JSON("name", f.Name, "mimeType", f.Type), "size", int64(len(f.Content))))), nil
 }
 
-// bindFile reads the input of a file attribute. The input is either a new file with its content,
-// or the description of a file that the attribute already holds in some object. Then the result
-// is that file.
+// bindFile reads the input of a file attribute. The input is a new file with its content, or the
+// description of a file that the attribute already holds in some object. In the second case, the
+// result is the existing file.
 func (s *saving) bindFile(p *engine.Property, in any) any {
 	fields, ok := in.(Fields)
 	if in == nil {

@@ -9,9 +9,9 @@ import (
 	"restsrv/engine"
 )
 
-// tree holds the attributes that _eager loads. The key is the name of an attribute; the value
-// holds the attributes to load in the objects that it refers to. The path town.region gives
-// {town: {region: {}}}.
+// tree holds the attributes that _eager loads. Each key is the name of an attribute, and the
+// value is the tree of the attributes to load in the objects to which the attribute refers. The
+// path town.region gives {town: {region: {}}}.
 type tree map[string]tree
 
 // loading is a position in a path of _eager: the class at this position, and the attributes to
@@ -50,9 +50,10 @@ func anyProperty(c *engine.Class, name string) *engine.Property {
 	return nil
 }
 
-// eagerPaths parses _eager: paths such as "town.region", separated by "|". If a path is a single
-// name, it may be an attribute of the class, or of the objects at the end of the previous path.
-// So "town|region" also loads town.region. If both attributes exist, both are loaded.
+// eagerPaths parses _eager: paths such as "town.region", separated by "|". A path with a single
+// name is looked up twice: as an attribute of the class, and as an attribute of the objects at
+// the end of the previous path. So "town|region" also loads town.region. If both attributes
+// exist, both are loaded.
 func (w *World) eagerPaths(c *engine.Class, eager string) tree {
 	all := tree{}
 	if eager == "" {

@@ -146,8 +146,8 @@ func (s *saving) currentID(c *engine.Class, id string) string {
 	return id
 }
 
-// redirectRecord changes the id of a record if the object to change has got another id (see
-// currentID).
+// redirectRecord changes the id of a record if the current request has changed the id of the
+// object that the record names (see currentID).
 func (s *saving) redirectRecord(r *record) {
 	key := idOf(r.class, r.values)
 	id := r.id
@@ -271,8 +271,8 @@ func (w *World) Next(counter string) int64 {
 }
 
 // checkObject refuses o if a required value is missing, or if another object has the same key or
-// the same value of a unique attribute. If o is a changed object, except is its stored state,
-// which does not count as another object. If o is new, except is nil.
+// the same value of a unique attribute. If o replaces a stored object, except is the stored
+// object, which does not count as another object. If o is new, except is nil.
 func (s *saving) checkObject(o *Object, except *Object) {
 	for _, p := range o.Class.Properties {
 		if isStored(p) && o.Values[p.Name] == nil && (!p.Nullable || slices.Contains(o.Class.Key, p.Name)) {
@@ -347,9 +347,9 @@ func (s *saving) changeClass(o *Object, c *engine.Class, values map[string]any) 
 }
 
 // followID updates the World after an object has changed its id. It replaces the old id in all
-// references and links to the object, and in references of the current request. A reference may
-// be part of a key; then the id of the object with the reference changes too, and followID
-// handles this change in the same way. References that contained the new id before now point at
+// references and links to the object, and in references of the current request. If such a
+// reference is part of a key, the id of the object with the reference changes too, and followID
+// handles this change in the same way. References that already contained the new id now point to
 // this object.
 func (s *saving) followID(root *engine.Class, from, to string) {
 	s.moves = append(s.moves, move{root, from, to})

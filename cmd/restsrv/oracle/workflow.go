@@ -14,15 +14,15 @@ type Workflow struct {
 }
 
 // State is a state of a workflow. Holds is the condition that an object in this state must
-// satisfy. If it is not satisfied, the object is in no state of the workflow. If Holds is nil,
-// every object satisfies it.
+// satisfy. An object that does not satisfy it is in no state of the workflow. A nil Holds accepts
+// every object.
 type State struct {
 	Name, Caption string
 	Holds         func(*World, *Object) bool
 }
 
-// Transition leads from one state to another and assigns values. It is possible only for objects
-// that satisfy the condition Holds. If Holds is nil, every object satisfies it.
+// Transition leads from one state to another state and assigns values. It is possible only for
+// objects that satisfy the condition Holds. A nil Holds accepts every object.
 type Transition struct {
 	Name, Caption, From, To string
 	Holds                   func(*World, *Object) bool

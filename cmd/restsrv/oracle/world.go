@@ -46,9 +46,9 @@ type Object struct {
 	stages map[string]string // state to which the object was moved, by workflow
 }
 
-// link says that an object is in a collection. owner is the id of the object with the
-// collection, member is the id of the object in it. Neither object needs to exist: a link
-// belongs to any object that gets the id later.
+// link says that an object is in a collection. owner is the id of the object with the collection,
+// and member is the id of the object in the collection. The objects need not exist: if an object
+// gets one of the ids later, the link belongs to it.
 type link struct{ owner, member string }
 
 // account is the administrator that sends all requests.

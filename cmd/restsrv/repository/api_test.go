@@ -25,8 +25,8 @@ func apiReference(t *testing.T) string {
 	return string(text)
 }
 
-// TestAPIPaths checks that the sample has every path that the API reference names outside
-// of /rest.
+// TestAPIPaths checks that the sample application serves every path outside of /rest that the API
+// reference names.
 func TestAPIPaths(t *testing.T) {
 	t.Parallel()
 	_, section, _ := strings.Cut(apiReference(t), "\n## Outside of /rest\n")
@@ -67,8 +67,8 @@ var clientPackages = []string{"engine", "engine/access", "engine/account", "engi
 	"engine/store/sqldb", "engine/store/sqlquery", "engine/store/table", "engine/wire", "engine/gateway", "engine/guess", "engine/query", "engine/service",
 	"builtin/acceptor", "builtin/crud", "builtin/meta", "builtin/token", "builtin/workflows"}
 
-// TestAPIErrors checks that the API reference has every code of the errors that the
-// packages behind the API return, and no others.
+// TestAPIErrors checks that the API reference has exactly the codes of the errors that the
+// packages behind the API return.
 func TestAPIErrors(t *testing.T) {
 	_, section, _ := strings.Cut(apiReference(t), "\n### Codes\n")
 	documented := map[string]bool{}

@@ -22,8 +22,8 @@ var modelPackages = []string{"engine", "engine/query", "engine/service", "engine
 // connecting lists the packages that connect all others.
 var connecting = []string{"cmd/restsrv", "cmd/restsrv/command", "cmd/restsrv/apptest", "engine/server", "engine/server/appdata", "engine/server/example"}
 
-// siblings lists the packages of this module that a package may import besides the
-// model and those of its room, and why.
+// siblings lists, for each package, the other packages of this module that it may import, with
+// the reason. The packages of the model and of its own room need no entry.
 var siblings = map[string]map[string]string{
 	"builtin/acceptor":               {"engine/wire": "decodes its body"},
 	"builtin/crud":                   {"engine/wire": "decodes its body", "engine/share": "reads lists of unknown length one at a time"},
@@ -75,7 +75,7 @@ var rooms = [][]string{
 		"engine/store/storetest/journal", "engine/store/storetest/suite"},
 }
 
-// isBelow reports whether a package may import another one of its room.
+// isBelow reports whether a package may import another package of its room.
 func isBelow(imported, dir string) bool {
 	for _, room := range rooms {
 		if at := slices.Index(room, imported); at >= 0 {
@@ -85,7 +85,7 @@ func isBelow(imported, dir string) bool {
 	return false
 }
 
-// owners names the one package that may import an outside library, or a part of it.
+// owners names the only package that may import an outside library, or a part of that library.
 var owners = map[string]string{
 	"github.com/alexedwards/scs":         "engine/session",
 	"github.com/dop251/goja":             "engine/script",
@@ -115,7 +115,8 @@ var owners = map[string]string{
 	"github.com/go-json-experiment/json": "engine/wire",
 }
 
-// longFiles, longFunctions, largePackages and largeTypes may exceed the limits; the value is the reason.
+// These maps list files, functions, packages and types that may exceed the limits. The value is
+// the reason.
 var (
 	longFiles     = map[string]string{}
 	longFunctions = map[string]string{}
@@ -178,8 +179,8 @@ func TestSizes(t *testing.T) {
 	}
 }
 
-// TestMap checks that the map in engine/ARCHITECTURE.md has every package that is not a
-// part of one above it.
+// TestMap checks that the map in engine/ARCHITECTURE.md has every package, except packages that
+// are part of a package above them.
 func TestMap(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(apptest.Root, "engine/ARCHITECTURE.md"))
 	if err != nil {

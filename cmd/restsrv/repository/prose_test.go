@@ -50,7 +50,7 @@ var proseExceptions = map[string]string{}
 type prose struct {
 	words  int
 	counts []int      // number of occurrences, by word group
-	places [][]string // their places, for groups to avoid
+	places [][]string // the places of these occurrences, for groups of words to avoid
 }
 
 func (p *prose) add(place, text string) {
@@ -141,7 +141,7 @@ func readProse(t *testing.T) (packages, documents map[string]*prose, functions m
 }
 
 // checkProse compares word rates with the limits: the rate of all texts together, and the rate of
-// each text with at least so many words.
+// each text with at least least words.
 func checkProse(t *testing.T, kind string, texts map[string]*prose, least int, limit func(wordGroup) float64) {
 	t.Helper()
 	total := &prose{counts: make([]int, len(wordGroups)), places: make([][]string, len(wordGroups))}

@@ -46,9 +46,9 @@ func markdownFiles(t *testing.T) map[string]string {
 	return all
 }
 
-// TestREADME starts the repository's own application for each document with console
-// blocks and runs their commands. The output must be as in the document; JSON may have
-// other white space.
+// TestREADME runs the commands in the console blocks of each document, on a server of the sample
+// application that it starts for the document. The output must be as in the document; JSON may
+// have other white space.
 func TestREADME(t *testing.T) {
 	if _, err := exec.LookPath("curl"); err != nil {
 		t.Skip("curl is not installed")
@@ -187,7 +187,7 @@ func hasHeading(text, anchor string) bool {
 	return false
 }
 
-// TestREADMELength: the README is short enough to be read at once.
+// TestREADMELength checks the length of the README, which should be short enough to read at once.
 func TestREADMELength(t *testing.T) {
 	if n := strings.Count(markdownFiles(t)["README.md"], "\n"); n > 100 {
 		t.Errorf("README.md has %d lines, want at most 100: other documents have the details", n)

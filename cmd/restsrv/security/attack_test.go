@@ -98,8 +98,8 @@ func (a *attack) run() {
 	all.Wait()
 }
 
-// others sends requests of another account, from another address, until the channel is closed. All
-// of them must be answered. It returns the times that they took.
+// others sends requests of another account, from another address, until the channel is closed.
+// Every request must be answered. It returns the response times.
 func (a *attack) others(until <-chan struct{}) (waits []time.Duration) {
 	c := client("127.0.0.1", 4)
 	defer c.CloseIdleConnections()
@@ -163,17 +163,20 @@ func (a *attack) memory() (now, most int) {
 	return now, most
 }
 
-// TestAttack floods a server with wrong passwords. The server must not check more of them than the
-// limits allow. Other accounts must get answers meanwhile, the attacked account must be able to
-// sign in from another address, and the log must stay small.
+// TestAttack floods a server with wrong passwords:
+//
+//   - The server must not check more passwords than the limits allow.
+//   - Other accounts must get answers during the flood.
+//   - The attacked account must be able to sign in from another address.
+//   - The log must stay small.
 func TestAttack(t *testing.T) {
 	t.Parallel()
 	a := newAttack(t, `"signIn": {"perAccount": 5, "perAddress": 20, "maxDelay": 0.1}`, 500, 20, 3)
 	if waits := a.underAttack(); len(waits) == 0 {
 		t.Error("got no requests of other clients during the attack, want some")
 	}
-	// The count is read a moment after the check, so one more may be running.
-	// The test may take more than a minute on a slow machine.
+	// The count is read a moment after the check, so one more check may be running. A slow
+	// machine may need more than a minute, after which the limit of 20 applies again.
 	a.check(3*20 + 3)
 	if n := len(a.p.Log()); n > 200_000 {
 		t.Errorf("log: got %d bytes, want at most 200,000", n)

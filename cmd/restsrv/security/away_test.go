@@ -52,9 +52,9 @@ var awayRequests = []struct{ request, body, header string }{
 	{"POST /rest/script/whole", "", ""},
 }
 
-// TestDatabaseAway stops PostgreSQL while a server runs, with its command and with a kill, before
-// and after the first authentication. Requests that need the database must get 503 with Retry-After
-// at once, and must succeed as soon as the database is back.
+// TestDatabaseAway stops PostgreSQL while a server runs: with its command and with a kill, before
+// and after the first authentication. Requests that need the database must get 503 with
+// Retry-After at once, and must succeed as soon as the database is back.
 func TestDatabaseAway(t *testing.T) {
 	t.Parallel()
 	database := pgtest.NewServer(t)

@@ -14,8 +14,8 @@ type gateMaker struct {
 	world *gateWorld
 	names int // number of attributes so far
 
-	// displays is set if the formula being made, or an attribute in it, contains
-	// display strings.
+	// displays is set if the formula that is being made contains display strings, or refers to an
+	// attribute that contains display strings.
 	displays bool
 }
 

@@ -37,8 +37,8 @@ type gateProperty struct {
 	Name   string
 	Kind   string // text, number, reference, back, many, file, formula
 	Number bool   // of a formula: it is a number
-	// Displays is set if a formula contains display strings of objects. No display
-	// string contains such an attribute, because it would depend on itself.
+	// Displays is set if a formula contains display strings of objects. Display strings never
+	// contain such an attribute, because the attribute would then depend on itself.
 	Displays bool
 	Target   *gateClass
 	Details  map[string]any // further members of the definition
@@ -51,9 +51,8 @@ type gateRow struct {
 	Values map[string]any
 }
 
-// gateRights are the grants of an account and those of the role OWNER: permissions
-// by resource. A resource is written as "c:c0" (class), "i:c0@r1" (object) or
-// "a:c0.s1" (attribute).
+// gateRights are the grants of an account, and the grants of the role OWNER: permissions by
+// resource. A resource is written as "c:c0" (class), "i:c0@r1" (object) or "a:c0.s1" (attribute).
 type gateRights struct {
 	Grants, Owner map[string]engine.Permission
 	Secrets       []string // declared attribute resources, "a:c0.s1"
@@ -189,8 +188,8 @@ func (w *gateWorld) hidden(account int, c *gateClass, p *gateProperty) bool {
 type gateRequest struct {
 	Method, Target, Body string
 	Header               []string
-	// Claims reports whether the request may give an object a key or a unique
-	// value that another object has.
+	// Claims reports whether the request can give an object a key or a unique value that another
+	// object already has.
 	Claims bool
 }
 
@@ -252,16 +251,18 @@ func (c *gateClass) depends(reference string) bool {
 	return false
 }
 
-// blanked reports whether an object that the account may not read stays in the
-// second copy, without its values. It stays if the account may change or delete
-// it, and can thereby learn that it exists. An object that the account may only
-// use stays if KeepUsable is set; otherwise no request refers to it.
+// blanked reports whether an object that the account may not read stays in the second copy,
+// without its values. It stays in two cases:
+//
+//   - The account may change or delete the object, and can thereby learn that it exists.
+//   - The account may only use the object, and KeepUsable is set. If KeepUsable is not set, no
+//     request refers to it.
 func (w *gateWorld) blanked(account int, row *gateRow) bool {
 	may := w.permissions(account, row)
 	return may&(engine.MayWrite|engine.MayDelete) != 0 || may.Has(engine.MayUse) && w.Accounts[account].KeepUsable
 }
 
-// values are those of an object as it is created for an account.
+// values returns the values with which an object is created in the copies of an account.
 func (w *gateWorld) values(account int, row *gateRow) map[string]any {
 	values := maps.Clone(row.Values)
 	if !w.permissions(account, row).Has(engine.MayRead) && w.between(row) {
@@ -270,9 +271,9 @@ func (w *gateWorld) values(account int, row *gateRow) map[string]any {
 	return values
 }
 
-// between reports whether a change of another object computes the cached attributes
-// of a third one by way of an object: along its cacheDependencies and those of an
-// object that refers to it.
+// between reports whether an object connects two other objects: a change of one of them makes the
+// server compute the cached attributes of the other. The server follows the cacheDependencies of
+// this object and of an object that refers to it.
 func (w *gateWorld) between(row *gateRow) bool {
 	leads := func(from *gateRow, to func(id any) bool) bool {
 		return slices.ContainsFunc(from.Class.kinds("reference"), func(p *gateProperty) bool {

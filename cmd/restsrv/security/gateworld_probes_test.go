@@ -9,10 +9,14 @@ import (
 	"restsrv/engine"
 )
 
-// probes returns requests that random generation seldom produces. They change objects that the
-// account may neither read nor change, in classes with event handlers; they change an id to the id
-// of a hidden object; and they repeat requests with an Idempotency-Key. They use their own random
-// numbers, so the rest of the world does not depend on them.
+// probes returns requests that random generation seldom produces:
+//
+//   - They change objects that the account may neither read nor change, in classes with event
+//     handlers.
+//   - They change an id to the id of a hidden object.
+//   - They repeat requests with an Idempotency-Key.
+//
+// They use their own random numbers, so the rest of the world does not depend on them.
 func (m *gateMaker) probes(account int) (all []gateRequest) {
 	a := &asker{gateMaker: &gateMaker{Rand: rand.New(rand.NewPCG(m.world.Seed, uint64(100+account))), world: m.world}, account: account, made: 1000}
 	for _, row := range m.world.Rows {
@@ -29,7 +33,8 @@ func (m *gateMaker) probes(account int) (all []gateRequest) {
 	return append(all, a.repeated()...)
 }
 
-// handled changes or deletes a hidden object if its class has a handler that runs before that.
+// handled changes or deletes a hidden object if its class has a handler that runs before the
+// change or deletion.
 func (a *asker) handled(row *gateRow) (all []gateRequest) {
 	for c := row.Class; c != nil; c = c.Ancestor {
 		text := strings.Join(c.Handlers, "")

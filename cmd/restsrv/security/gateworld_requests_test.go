@@ -22,7 +22,7 @@ type asker struct {
 func (m *gateMaker) requests(account int) {
 	a := &asker{gateMaker: m, account: account}
 	kinds := []struct {
-		below int // percent, with the kinds before it
+		below int // percentage of requests of this kind and of the kinds before it
 		make  func() gateRequest
 	}{{12, a.one}, {37, a.list}, {47, a.search}, {65, a.call}, {80, a.change}, {87, a.create}, {91, a.remove}, {96, a.batch}, {98, a.file}, {100, a.describe}}
 	all := make([]gateRequest, 0, gateRequests)
@@ -34,8 +34,8 @@ func (m *gateMaker) requests(account int) {
 		all = append(all, kinds[i].make())
 	}
 	all = append(all, m.probes(account)...)
-	// A request that claims a key may succeed in one copy only. The copies differ
-	// from then on, so these requests come last.
+	// A request that claims a key may succeed in only one of the copies. After such a request the
+	// copies differ, so these requests come last.
 	slices.SortStableFunc(all, func(x, y gateRequest) int { return after(x.Claims) - after(y.Claims) })
 	w := m.world
 	last := slices.IndexFunc(all, func(r gateRequest) bool { return r.Claims })
@@ -64,9 +64,9 @@ func (a *asker) describe() gateRequest {
 	return gateRequest{Method: "GET", Target: "/rest/meta/getMeta/" + a.class().Name + "@§"}
 }
 
-// object picks the class and the id of an object, whether or not the account may
-// read it. The class may be an ancestor of the object's class, or an unrelated
-// one, and the id may be one that does not exist.
+// object picks a class and the id of an object, which the account may or may not be allowed to
+// read. Sometimes the class is an ancestor of the object's class or an unrelated class, or the id
+// does not exist.
 func (a *asker) object() (*gateClass, string) {
 	if len(a.world.Rows) == 0 || a.chance(4) {
 		return a.class(), "missing"
@@ -95,9 +95,8 @@ func (a *asker) blind() (all []*gateRow) {
 	return all
 }
 
-// guess sometimes adds the current values of read-only attributes to a write and
-// makes it strict. A strict write may contain a read-only attribute only if its
-// value stays the same.
+// guess sometimes adds attributes that the account may only read to a write, with their current
+// values, and makes the write strict. A strict write is refused if it changes such an attribute.
 func (a *asker) guess(id string, values map[string]any, r *gateRequest) {
 	row := a.world.row(id)
 	if row == nil || !a.chance(30) {
@@ -111,8 +110,8 @@ func (a *asker) guess(id string, values map[string]any, r *gateRequest) {
 	}
 }
 
-// pointable returns ids for references to a class. It leaves out objects that the
-// account may use but not read if they are missing from the second copy.
+// pointable returns ids for references to a class. If objects that the account may use but not
+// read are missing from the second copy, it leaves them out.
 func (a *asker) pointable(c *gateClass) []string {
 	ids := []string{"missing"}
 	for _, row := range a.world.Rows {

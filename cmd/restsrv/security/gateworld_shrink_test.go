@@ -41,8 +41,8 @@ func shrinkGateWorld(t testing.TB, db func(testing.TB) string, f *gateFinding) *
 	return s.found
 }
 
-// fails plays a world and reports whether there is still a finding. If so, found becomes this
-// finding.
+// fails plays a world and reports whether there is a finding. If so, it stores the finding in
+// s.found.
 func (s *gateShrinker) fails(w *gateWorld) bool {
 	if time.Now().After(s.end) {
 		return false

@@ -1,42 +1,42 @@
 package security
 
-// The definition of "an account learns nothing that it may not read", tested with random worlds: an
-// account must get the same answers as on a database from which everything that it may not read was
-// removed.
+// These tests define and check the property "an account learns nothing that it may not read",
+// with random worlds: an account must get the same answers as on a database from which everything
+// that it may not read was removed.
 //
 // A world is a random application with random data, three accounts with random grants, and random
 // requests of each account (gateworld_make_test.go, gateworld_requests_test.go). For each account
 // there are two copies of the world, in two namespaces. The first copy is the whole world. In the
-// second copy, data are removed (see gateWorld.removal): hidden objects are deleted, so references
-// to them dangle, and hidden attributes have no value. Class definitions and grants are the same.
-// The account sends the same requests to both copies, and the status, headers and body of each
-// answer must be the same.
+// second copy, data are removed (see gateWorld.removal): hidden objects are deleted, so
+// references to them dangle, and hidden attributes have no value. Class definitions and grants
+// are the same. The account sends the same requests to both copies, and the status, headers and
+// body of each answer must be the same.
 //
 // The definition has these exceptions:
 //
-//   - Keys and unique values. A write that uses the key or a unique value of a hidden object
-//     is refused in the whole copy only. If it succeeds in the other copy, the comparison
-//     ends there (see exempt). If the account has no permission for it in the other copy, it
-//     must get the same refusal in both.
+//   - Keys and unique values. If a write uses the key or a unique value of a hidden object, the
+//     whole copy refuses it and the other copy may accept it. In this case the comparison ends
+//     there (see exempt). If the account has no permission for the write in the other copy, it
+//     must get the same refusal in both copies.
 //   - Objects that the account may change or delete but not read. They remain in the second
 //     copy, without their values (see gateWorld.blanked), because the answer to a permitted
 //     write shows that the object exists.
-//   - Objects that the account may use but not read. A reference to such an object is
-//     permitted if it exists. In half of the worlds, these objects remain in the second copy,
+//   - Objects that the account may use but not read. A reference to such an object is permitted
+//     if the object exists. In half of the worlds, these objects remain in the second copy,
 //     without their values. In the other worlds, no request writes a reference to them.
-//   - Attributes on which permissions depend (owner in the role map) have their values in
-//     both copies, because they decide which objects can be read. For the same reason no
-//     request makes the account the owner of an object.
+//   - Attributes on which permissions depend (owner in the role map). They have their values in
+//     both copies, because they decide which objects can be read. For the same reason no request
+//     makes the account the owner of an object.
 //   - The time at which a cached attribute is computed again. After a write of an object, the
-//     server computes the cached attributes of the objects at the end of its
-//     cacheDependencies. It also follows references that the account may not read. These
-//     references have their values in both copies. Hidden objects that would pass a change on
-//     to a third object have none.
-//   - Cached attributes that are computed from themselves through display strings. Their
-//     values depend on how often they were computed. No world has them.
-//   - Values that are random or that each write changes: revisions in strong ETags, ids of
-//     files and of objects without a given id, times, positions in cursors, and the digest of
-//     the body in a weak ETag.
+//     server computes the cached attributes of the objects at the end of its cacheDependencies.
+//     It also follows references that the account may not read. These references have their
+//     values in both copies. Hidden objects that would pass a change on to a third object have
+//     no such references.
+//   - Cached attributes that are computed from themselves through display strings. Their values
+//     depend on how often they were computed, so no world has them.
+//   - Values that are random or that each write changes: revisions in strong ETags, ids of files
+//     and of objects without a given id, times, positions in cursors, and the digest of the body
+//     in a weak ETag.
 //   - The time that an answer takes.
 
 import (
@@ -209,8 +209,9 @@ func differing(requests []gateRequest, whole, removed []string) int {
 	return -1
 }
 
-// exempt reports whether the whole copy refuses a write because a hidden object has the key or the
-// unique value, although the account has the permission in the other copy.
+// exempt reports whether the answers to a write may differ: the whole copy refuses it because a
+// hidden object has the key or the unique value, and the other copy does not refuse it for lack
+// of permission.
 func exempt(r gateRequest, whole, removed string) bool {
 	return r.Claims && refusal(whole) && !strings.Contains(removed, "the account may not do this")
 }

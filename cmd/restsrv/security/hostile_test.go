@@ -21,22 +21,23 @@ import (
 
 const jsonType = "application/json"
 
-// hostileTime is the duration of TestHostileDocuments. RESTSRV_HOSTILE sets another one.
+// hostileTime is the default duration of TestHostileDocuments. RESTSRV_HOSTILE sets another
+// duration.
 const hostileTime = 10 * time.Second
 
 // documentCPU is the CPU time that the server may use for one request. documentCPUShort is the
-// limit for a short run together with other tests: caches are empty, and a garbage collection for
-// earlier requests counts for the current one.
+// limit for a short run together with other tests. It is higher, because caches are empty, and a
+// garbage collection for earlier requests counts for the current request.
 const (
 	documentCPU      = time.Second
 	documentCPUShort = 4 * time.Second
 )
 
 // TestHostileDocuments sends generated documents, one after the other, to all places that read
-// JSON, forms or queries. It measures the CPU time that the server uses for each. The documents
-// contain long numbers and texts, deep nesting, many names, values and records, and mixtures of
-// these. They are as large as the place accepts. Each failure message contains the seed of the
-// document.
+// JSON, forms or queries. It measures the CPU time that the server uses for each document. The
+// documents contain long numbers and texts, deep nesting, many names, values and records, and
+// mixtures of these. Many are almost as large as the place accepts. Each failure message contains
+// the seed of the document.
 func TestHostileDocuments(t *testing.T) {
 	t.Parallel()
 	limit, most := hostileTime, documentCPUShort
@@ -87,7 +88,7 @@ func TestHostileDocuments(t *testing.T) {
 		if time.Since(begin) >= limit {
 			break
 		}
-		if seed%uint64(len(hostileTargets)) == 0 { // otherwise the number of stored objects would make searches slower
+		if seed%uint64(len(hostileTargets)) == 0 { // stored objects would make later searches slower
 			clearHostile(t, client, p)
 		}
 	}

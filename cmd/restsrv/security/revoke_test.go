@@ -9,20 +9,21 @@ import (
 	"time"
 )
 
-// revocationTime is how long after a change another process may still accept
-// credentials that were valid before.
+// revocationTime is the time after a change during which another process may still accept
+// credentials that the change has revoked.
 const revocationTime = time.Second
 
-// byCommand is used instead of the number of a server if a command made the change.
+// byCommand stands for a change that a command made. It is used in place of the number of a
+// server.
 const byCommand = -1
 
 // revocation is a change after which some ways of access must end. A way of access is a credential
 // of an account or of a client.
 type revocation struct {
 	name   string
-	by     int            // server that makes the change, which must apply it at once
+	by     int            // number of the server that makes the change; there, the change must take effect at once
 	change func(w *ways)  // returns when the change is done
-	after  map[string]int // expected status of the ways that end; the others continue to work
+	after  map[string]int // expected status of the ways that end; all other ways continue to work
 }
 
 // ended returns the answers if the account cannot authenticate any more.
@@ -53,13 +54,14 @@ func revocations() []revocation {
 }
 
 // TestRevocation runs two servers on one database. An account, and a client that acts for it,
-// access both in every possible way. Then the test takes something from them. The ways that depend
-// on it must end: on the server that made the change with the next request, and on the other server
-// with all requests that begin more than a second later. The other ways must continue to work.
+// access both servers in every possible way. Then the test revokes a permission or a credential.
+// The ways that depend on it must end: on the server that made the change with the next request,
+// and on the other server with all requests that begin more than a second later. The other ways
+// must continue to work.
 //
-// If the machine does not let processes run, a late measurement proves nothing. So the test repeats
-// it, at most twice. It does so only if this process itself could not run for a fifth of the time
-// meanwhile; otherwise the test fails at once.
+// On a machine with too much load, an access that ends late proves nothing. So the test repeats a
+// late measurement, at most twice. It does so only if this process itself could not run for a
+// fifth of the time during the measurement; otherwise the test fails at once.
 func TestRevocation(t *testing.T) {
 	t.Parallel()
 	two := startTwo(t)

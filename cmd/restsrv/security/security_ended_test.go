@@ -88,7 +88,7 @@ func codeOf(c *apptest.Case, session string) url.Values {
 	return url.Values{"grant_type": {"authorization_code"}, "client_id": {"app"}, "redirect_uri": {"http://127.0.0.1/cb"}, "code_verifier": {verifier}, "code": {to.Query().Get("code")}}
 }
 
-// endings are changes on one server, or by a command, each with the credentials that must become
+// endings are changes by one server or by a command. Each has the credentials that must become
 // invalid on both servers.
 var endings = []struct {
 	name string
@@ -135,8 +135,8 @@ func (r *replicas) manage(input string, verb string) {
 	}
 }
 
-// TestCredentialsEndInBothProcesses makes each kind of credential invalid. Within a second, neither
-// of two servers may accept it any more. The server that made the change must reject it at once.
+// TestCredentialsEndInBothProcesses makes each kind of credential invalid. Within a second, both
+// servers must reject the credential. The server that made the change must reject it at once.
 func TestCredentialsEndInBothProcesses(t *testing.T) {
 	t.Parallel()
 	db := pgtest.Database(t)

@@ -1,14 +1,14 @@
 package security
 
-// The matrix of hidden data combines every path that reads data with every way to
-// mention a hidden attribute, or an item that the account may not read.
-// security_paths_test.go lists the paths, security_mentions_test.go the ways.
+// The matrix of hidden data combines every path that reads data with every way to mention hidden
+// data: a hidden attribute, or an item that the account may not read. security_paths_test.go
+// lists the paths, and security_mentions_test.go the ways.
 //
-// The account ann@local sends the same requests twice. Between the two rounds all
-// data hidden from her changes: the values, the files and the items. Status, headers
-// and body must be the same, byte by byte. A hidden attribute must get the same
-// response as one that does not exist. The administrator sends the requests too,
-// which proves that they do read the hidden data.
+// The account ann@local sends the same requests twice. Between the two rounds, all data that are
+// hidden from her change: the values, the files and the items. Status, headers and body must be
+// the same, byte by byte. A request with a hidden attribute must get the same response as a
+// request with an attribute that does not exist. The administrator sends the requests too, which
+// proves that they do read the hidden data.
 
 import (
 	"bytes"
@@ -35,7 +35,7 @@ import (
 // probe is a request of the matrix.
 type probe struct {
 	via          string // path through which data are read
-	name         string // what is mentioned, in brackets what is hidden of it; "" for nothing
+	name         string // name that the request mentions, with its hidden part in brackets; "" if it mentions no name
 	method       string
 	target, body string
 	header       []string
@@ -62,8 +62,8 @@ func hiddenName(name string) string {
 	return rest
 }
 
-// absentName returns a name that does not exist. It has the length and the letter case of the
-// hidden names.
+// absentName returns a name that does not exist. It has the same length and letter case as the
+// hidden name like.
 func absentName(like string) string {
 	switch {
 	case like == strings.ToLower(like):
@@ -122,8 +122,8 @@ func (w *secretWorld) rights() {
 	}
 }
 
-// data are all items in the first and in the second state. "" means that the item does not exist.
-// ann may find out only values that are the same in both.
+// data are all items in the first and in the second state. "" means that the item does not exist
+// in this state. ann may find out only values that are the same in both states.
 var data = []struct{ class, id, alpha, beta string }{
 	{"team", "t1", `"title":"Red","budget":100`, `"title":"Red","budget":900`},
 	{"team", "t2", `"title":"Blue","budget":200`, `"title":"Blue","budget":50`},
@@ -147,8 +147,8 @@ var data = []struct{ class, id, alpha, beta string }{
 	{"note", "n5", ``, `"title":"beta","owner":"bob@local","author":"p1"`},
 }
 
-// fill creates the first state. It changes each item once, like the change to the second state
-// does.
+// fill creates the first state. It also changes each item once, because the change to the second
+// state does so as well.
 func (w *secretWorld) fill() {
 	for _, d := range data {
 		if d.alpha != "" {

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// subject is a class and an item of it that ann may read. names are the attributes that requests
-// mention; hidden ones are in brackets. If all names in a mention are hidden, the answer must be
-// the same as for an unknown name.
+// subject is a class and an item of the class that ann may read. names are the attributes that
+// requests mention; hidden attributes are in brackets. If a request mentions only hidden names,
+// its answer must be the same as for an unknown name.
 type subject struct{ class, id, names string }
 
 var subjects = []subject{
@@ -22,8 +22,8 @@ var subjects = []subject{
 	{"secret@m", "s1", "code id"},
 }
 
-// filterForms are the ways to mention X in a condition. The first few are tried on every path and
-// with every name.
+// filterForms are the ways to mention the name X in a condition. The test tries the first few
+// forms on every path and with every name.
 var filterForms = []string{
 	`{"gt":["$X",150]}`,
 	`{"not":[{"eq":["$X","alpha"]}]}`,
@@ -46,7 +46,7 @@ var filterForms = []string{
 
 const carriers = 5
 
-// parameterForms mention X in a query string, and valueForms in a body.
+// parameterForms are the ways to mention the name X in a query string, and valueForms in a body.
 var parameterForms = []string{`X=100`, `X=alpha`, `X=`, `X=100&X=200`, `X[]=100`, `X[$gt]=150`, `X[0]=100`, `%24X=100`, `-X=1`, `X!=100`, `X.id=n1`, `X$=1`}
 
 var valueForms = []string{`5`, `"alpha"`, `null`, `[]`, `{}`, `{"add":["n1"]}`, `{"_id":"n1"}`, `{"id":"{report}"}`, `{"$inc":1}`, `["n3"]`}

@@ -209,8 +209,8 @@ func plainProbes() (all []probe) {
 			all = append(all, probe{via: "match", method: "SEARCH", target: at, body: fmt.Sprintf(`{"filter":{"not":[{"match":[%q]}]}}`, match)})
 		}
 	}
-	// Objects that exist and may not be read, objects that do not exist any more or yet, and objects
-	// that may be read.
+	// These requests read objects that exist and may not be read, objects that exist only in one
+	// of the two states, and objects that may be read.
 	for _, one := range []string{"person@m/p1", "person@m/p2", "person@m/p3", "person@m/p4", "person@m/p5", "person@m/p9", "manager@m/m1", "manager@m/m2", "person@m/m2", "person@m/m1",
 		"note@m/n1", "note@m/n2", "note@m/n3", "note@m/n4", "note@m/n5", "secret@m/s1", "secret@m/s2", "secret@m/s3", "team@m/t1", "team@m/t9"} {
 		class, id, _ := strings.Cut(one, "/")
@@ -228,8 +228,8 @@ func plainProbes() (all []probe) {
 	return all
 }
 
-// writingProbes returns writes that ann may try. The values in permitted writes change nothing, so
-// the answers can be compared.
+// writingProbes returns writes that ann may try. Permitted writes set the values that the objects
+// already have, so that the answers of the two rounds can be compared.
 func writingProbes() (all []probe) {
 	add := func(name, via, method, target, body string, header ...string) {
 		all = append(all, probe{via: via, name: name, method: method, target: target, body: body, header: header})
@@ -301,7 +301,7 @@ func writesOfRows() (all []probe) {
 			add(p.via, p.method, p.target, p.body)
 		}
 	}
-	// ann may use notes, so she can find out which notes exist, and nothing else about them.
+	// ann may use notes, so she can find out which notes exist, but may not learn their contents.
 	for _, id := range []string{"n3", "n9"} {
 		for _, body := range []string{`{"likes":{"add":[%q]}}`, `{"likes":{"remove":[%q]}}`, `{"notes":{"add":[%q]}}`} {
 			add("collection of rows", "PATCH", "/rest/crud/person@m/p1", fmt.Sprintf(body, id))

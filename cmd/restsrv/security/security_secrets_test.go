@@ -19,8 +19,9 @@ const secretsApplication = `{"namespace": "s",
    "acceptor": {"module": "builtin/acceptor", "options": {"dataRepo": "ion://securedDataRepo", "metaRepo": "ion://metaRepo"}}},
    "authMode": {"crud": "none", "acceptor": "none", "who": "oauth", "token1": "token"}}}}}`
 
-// secretRequests contain a secret each, "canary-…", in every place where the server accepts one,
-// right or wrong, well or badly formed: method, path, body, headers.
+// secretRequests are requests with a secret, "canary-…", in every place where the server accepts
+// a secret: method, path, body and headers. The secrets are right or wrong, and well or badly
+// formed.
 var secretRequests = [][]string{
 	{"GET", "/rest/simple", "", "Authorization", "Basic " + base64.StdEncoding.EncodeToString([]byte("admin@local:canary-basic"))},
 	{"GET", "/rest/simple", "", "Authorization", "Basic admin@local:canary-plain"},

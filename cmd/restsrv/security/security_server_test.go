@@ -44,8 +44,8 @@ const onceApplication = `{"namespace": "s",
    "acceptor": {"module": "builtin/acceptor", "options": {"dataRepo": "ion://securedDataRepo", "metaRepo": "ion://metaRepo"}}},
    "authMode": {"crud": "none", "acceptor": "none", "who": "oauth"}}}}}`
 
-// atOnce calls a function a hundred times at once. It returns the answers with the status, and the
-// numbers of other answers by status.
+// atOnce calls a function a hundred times concurrently. It returns the answers with the given
+// status, and the number of other answers by status.
 func atOnce(do func() (*http.Response, string), status int) (answers []string, others map[int]int) {
 	var mu sync.Mutex
 	var all sync.WaitGroup
@@ -148,15 +148,15 @@ const hostileApplication = `{"namespace": "s",
    "acceptor": {"module": "builtin/acceptor", "options": {"dataRepo": "ion://securedDataRepo", "metaRepo": "ion://metaRepo"}}},
    "authMode": {"crud": "none", "acceptor": "none", "probe": "none", "strings": "none"}}}}}`
 
-// hostileTexts are names that would have another meaning if the server put them into a statement, a
-// path or a format.
+// hostileTexts are names that would have a special meaning if the server inserted them into a
+// statement, a path or a format.
 var hostileTexts = []string{`'`, `"`, "`", `\`, `;`, `--`, `/*`, `*/`, `$1`, `?`, `%s`, `%`, `_`, `:a`, `@a`, `title'`, `title"`, `title";DROP TABLE "canary@s";--`, `title' OR '1'='1`, `title" IS NOT NULL OR "title`, `title)`, `title) OR (1=1`,
 	`title/**/OR/**/1=1`, `title->>'a'`, `title::text`, `title COLLATE "C"`, `(SELECT song FROM canary)`, `n1' UNION SELECT * FROM canary--`, `n||song`, `up.title"`, `up"."title`, `up.`, `.`, `..`, `up..title`, `$`, `$$`, `$$now`, `$title`, `title$`, `title$x`, `__proto__`,
 	`constructor`, `rowid`, `oid`, `ctid`, `xmin`, `sqlite_master`, `pg_catalog.pg_user`, `information_schema.tables`, "title\x00", "ti\ttle", "title\r\nX: y", "ｔitle", "tıtle", "TITLE", "\u202etitle", "😀", `{{.}}`, `${7*7}`, `<script>`, `../../etc/passwd`, `%27`, `%00`, `#account`, `#token`,
 	`{"$gt":""}`, `[0]`, `title[0]`, `title[$ne]`, `1e999`, `-1`, `9223372036854775808`, `canary@s`, `note@s;canary@s`, `note@s" JOIN "canary`, strings.Repeat("a", 3000), strings.Repeat("a.", 300) + "b", strings.Repeat("'", 500)}
 
-// hostilePlaces are all requests with something like a name in them, written as
-// T, in JSON as J, in a URL as U.
+// hostilePlaces are all requests that contain a name. The name is written as T, in JSON as J, and
+// in a URL as U.
 var hostilePlaces = [][3]string{
 	{"GET", "/rest/crud/U", ""}, {"GET", "/rest/crud/note@U", ""}, {"GET", "/rest/crud/note@s/U", ""}, {"PATCH", "/rest/crud/note@s/U", `{"n":1}`}, {"DELETE", "/rest/crud/canary@s/U", ""}, {"PUT", "/rest/crud/U/n1", `{"n":1}`},
 	{"GET", "/rest/crud/note@s?U=1", ""}, {"GET", "/rest/crud/note@s?title=U", ""}, {"GET", "/rest/crud/note@s?up.U=1", ""}, {"GET", "/rest/crud/note@s?_U=1", ""}, {"GET", "/rest/crud/note@s?_sort=U", ""}, {"GET", "/rest/crud/note@s?_sort=-n,U", ""}, {"GET", "/rest/crud/note@s?_sort=up.U", ""},
@@ -176,10 +176,10 @@ var hostilePlaces = [][3]string{
 // sqlText matches words of a database, which an answer must not contain.
 var sqlText = regexp.MustCompile(`(?i)sql:|sqlite|sqlstate|\bpq:|pgx|syntax error|no such (column|table)|near "|SELECT .* FROM "|relation "|tweet`)
 
-// TestHostileNames sends hostile names, and random combinations of their parts,
-// at every place that accepts a name. Each is rejected or not found, no answer
-// contains words of a database, both databases give the same answers, and the
-// stored data stay unchanged.
+// TestHostileNames sends hostile names, and random combinations of their parts, at every place
+// that accepts a name. The server must reject each name or not find it. No answer may contain
+// words of a database, both databases must give the same answers, and the stored data must stay
+// unchanged.
 func TestHostileNames(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)

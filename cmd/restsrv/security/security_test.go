@@ -10,13 +10,13 @@ import (
 	"restsrv/cmd/restsrv/apptest"
 )
 
-// securityTests lists the tests for each kind of attack: a case file, or package
-// directory and test. Add a row for a new kind, and change the row if you rename a
-// test.
+// securityTests lists the tests for each kind of attack. A test is the name of a case file, or a
+// package directory and the name of a Go test. Add a row for a new kind of attack, and change the
+// row if you rename a test.
 var securityTests = []struct {
 	name  string
 	tests []string
-	none  string // reason why no test is needed
+	none  string // if there are no tests, the reason why none is needed
 }{
 	{name: "hidden data in conditions", tests: []string{"cmd/restsrv/security.TestHiddenDataMatrix", "cmd/restsrv/security.TestHiddenAttributesMatrix", "testdata/access-attributes.txtar", "testdata/access-search.txtar", "testdata/access-script.txtar", "testdata/access-eager.txtar",
 		"engine.TestHiddenIsUnknown", "engine/access.TestHiddenAttributesAreUnknown", "engine/access.TestNothingShowsWhatIsHidden", "builtin/crud.TestHiddenInRequests", "engine/script.TestHiddenInScripts"}},
@@ -52,8 +52,8 @@ var securityTests = []struct {
 	{name: "reloading", tests: []string{"engine/script.TestReload", "engine/script.TestReloadUnderLoad", "cmd/restsrv/operation.TestReloadMarathon", "testdata/script-reload.txtar", "testdata/script-mended.txtar"}},
 }
 
-// TestSecurityTable checks that each kind of attack has tests, that these exist, and
-// that each case file security-*.txtar is in the table.
+// TestSecurityTable checks that each kind of attack has tests, that these tests exist, and that
+// each case file security-*.txtar is in the table.
 func TestSecurityTable(t *testing.T) {
 	listed := map[string]bool{}
 	for _, row := range securityTests {

@@ -15,9 +15,8 @@ import (
 	"restsrv/cmd/restsrv/apptest"
 )
 
-// TestSlowBodies checks that a client cannot hold a connection open if it announces a body and
-// never sends it, with or without credentials. Every request must get an answer, and its connection
-// must end.
+// TestSlowBodies checks clients that announce a body and never send it, with and without
+// credentials. Every request must get an answer, and its connection must end.
 func TestSlowBodies(t *testing.T) {
 	t.Parallel()
 	p := apptest.Start(t, apptest.WriteApplication(t, map[string]string{

@@ -38,10 +38,10 @@ var slowRequests = []struct {
 	{"sends 1 byte/s", "POST /rest/acceptor HTTP/1.1\r\nContent-Type: application/json\r\nContent-Length: 30000000\r\n", true, 1},
 }
 
-// TestSlowClients checks that clients that do not read their answers or do not send their bodies
-// use a limited amount of memory, and that the server serves other clients and scripts meanwhile.
-// RESTSRV_SLOW is the duration of the attack; if it is set, the test also checks the response
-// times.
+// TestSlowClients checks clients that do not read their answers or do not send their bodies.
+// Their use of memory must be limited, and the server must serve other clients and scripts during
+// the attack. RESTSRV_SLOW is the duration of the attack; if it is set, the test also checks the
+// response times.
 func TestSlowClients(t *testing.T) {
 	databases := map[string]func(t *testing.T) []string{
 		"sqlite":   func(*testing.T) []string { return nil },

@@ -10,7 +10,7 @@ import (
 )
 
 // widenedDeploy is an application in which an account without grants has permissions from roles,
-// stages and the data. The first %s stands for the roles of class pet, the second for more
+// stages and the data. The first %s is replaced by roles of the class pet, the second by
 // plug-ins.
 const widenedDeploy = `{"namespace": "a", "globals": {"plugins": {"securedDataRepo": {"options": {"roleMap": {"pet@a": {"reader": {"sids": ["anonymous"]}%s}}}}%s}},
  "modules": {"rest": {"globals": {"di": {"crud": {"module": "builtin/crud"}, "workflows": {"module": "builtin/workflows"}}, "authMode": {"crud": "none", "workflows": "none"}}}},
@@ -32,8 +32,8 @@ type faultyDefinition struct {
 
 func (d faultyDefinition) String() string { return d.roles + d.plugins + d.workflow }
 
-// faultyDefinitions returns definitions that would give an account more permissions if the server
-// ignored only a part of them instead of the whole definition.
+// faultyDefinitions returns definitions of permissions with a mistake. If the server ignored only
+// the wrong part instead of the whole definition, an account would get more permissions.
 func faultyDefinitions() (all []faultyDefinition) {
 	for _, role := range []string{
 		`"anonymous"`, `{"sids": "anonymous"}`, `{"sids": {"a": "anonymous"}}`, `{"sids": [["anonymous", "$nosuch"]]}`, `{"sids": [["anonymous", 5]]}`,
@@ -126,7 +126,8 @@ func TestFaultyDefinitionsGiveNothing(t *testing.T) {
 			if !without[`PATCH /rest/crud/pet@a/p1 {"name":"name"}`] || without["DELETE /rest/crud/pet@a/p1 "] {
 				t.Fatalf("without a faulty definition: got %v, want only the right to change pets", without)
 			}
-			// The requests must detect an additional permission.
+			// First, a check of the requests themselves: they must detect an additional
+			// permission.
 			if with := (faultyDefinition{roles: `, "keeper": {"sids": ["anonymous"]}`}).allowed(t, database(t)); !with["DELETE /rest/crud/pet@a/p1 "] {
 				t.Fatal("a correct definition: got no additional right, want one")
 			}

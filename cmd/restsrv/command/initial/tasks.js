@@ -1,5 +1,5 @@
-// The service /rest/tasks. What a handler returns is sent as JSON. With -watch, each
-// change is live when you save it.
+// The service /rest/tasks. The return value of a handler is sent as JSON. With -watch, a change
+// takes effect as soon as you save the file.
 
 /** @type {restsrv.Routes} */
 module.exports = {
