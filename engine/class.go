@@ -311,6 +311,9 @@ func (c *Class) Link() {
 // false in all of them. The result is shared: do not change it.
 func (c *Class) Needs() []*Load { return c.needs }
 
+// DisplayString returns the compiled Semantic, or nil if it is "".
+func (c *Class) DisplayString() *Semantic { return c.semantic }
+
 // Property returns the property of that name, own or inherited, or nil.
 func (c *Class) Property(name string) *Property { return c.byName[name] }
 

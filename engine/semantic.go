@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"iter"
 	"regexp"
 	"strconv"
 	"strings"
@@ -52,6 +53,20 @@ func CompileSemantic(c *Class, source string) *Semantic {
 		s.pieces = append(s.pieces, p)
 	}
 	return s
+}
+
+// Paths returns the paths of the pieces that are not literal text; s may be nil.
+func (s *Semantic) Paths() iter.Seq[[]*Property] {
+	return func(yield func([]*Property) bool) {
+		if s == nil {
+			return
+		}
+		for _, p := range s.pieces {
+			if p.path != nil && !yield(p.path) {
+				return
+			}
+		}
+	}
 }
 
 // Path resolves a dotted path, in which all steps except the last are references.

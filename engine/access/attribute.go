@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"restsrv/engine"
+	"restsrv/engine/inputs"
 )
 
 // attribute is a property together with its copies in the classes that inherit
@@ -98,29 +99,29 @@ func (s *schema) relateParts(a *attribute) {
 	a.value.addUser(a.shown)
 	a.label.addUser(a.shown)
 	for _, p := range a.properties {
-		var made, labelled, shown engine.Mentions
-		made.Formula(p.Formula, s.meta.Class)
+		var made, labelled, shown inputs.Set
+		made.AddFormula(p.Formula, s.meta.Class)
 		for _, same := range []*engine.Property{p.Back, p.Mirror, p.Binding} { // these properties show the same links
 			if same != nil {
-				made.Value(same)
+				made.AddValue(same)
 			}
 		}
-		made.Condition(p.Conditions)
+		made.AddCondition(p.Conditions)
 		for _, by := range p.Sorting {
-			made.Value(by.Path()...)
+			made.AddValue(by.Path()...)
 		}
 		if p.Selection != nil {
 			for _, row := range p.Selection.Rows {
-				labelled.Formula(row.Condition, s.meta.Class)
+				labelled.AddFormula(row.Condition, s.meta.Class)
 			}
 		}
 		if p.Target != nil && p.Display == nil {
-			shown.DisplayOf(p.Target)
+			shown.AddDisplay(p.Target)
 		}
-		shown.Semantic(p.Display)
-		s.recordMentions(a.value, &made)
-		s.recordMentions(a.label, &labelled)
-		s.recordMentions(a.shown, &shown)
+		shown.AddSemantic(p.Display)
+		s.recordInputs(a.value, &made)
+		s.recordInputs(a.label, &labelled)
+		s.recordInputs(a.shown, &shown)
 	}
 }
 
@@ -135,24 +136,24 @@ func (s *schema) displayPart(c *engine.Class) *part {
 	for _, below := range c.Descendants {
 		s.displayPart(below).addUser(d)
 	}
-	var plain engine.Mentions
-	plain.Semantics(c)
-	s.recordMentions(d, &plain)
+	var plain inputs.Set
+	plain.AddDisplayString(c)
+	s.recordInputs(d, &plain)
 	if c.Label != nil {
-		var label engine.Mentions
-		label.Formula(c.Label, s.meta.Class)
+		var label inputs.Set
+		label.AddFormula(c.Label, s.meta.Class)
 		for given := range label.Gives {
-			label.DisplayOf(given)
+			label.AddDisplay(given)
 		}
 		s.computed[c] = &part{}
 		s.computed[c].addUser(d)
-		s.recordMentions(s.computed[c], &label)
+		s.recordInputs(s.computed[c], &label)
 	}
 	return d
 }
 
-// recordMentions records that p is computed from everything that m mentions.
-func (s *schema) recordMentions(p *part, m *engine.Mentions) {
+// recordInputs records that p is computed from everything that m mentions.
+func (s *schema) recordInputs(p *part, m *inputs.Set) {
 	for of := range m.Values {
 		if a := s.of[of]; a != nil {
 			a.value.addUser(p)

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"restsrv/engine"
+	"restsrv/engine/inputs"
 )
 
 // PartlyRead is a cached attribute whose stored value is withheld from an account,
@@ -32,7 +33,7 @@ func (c *Checker) PartlyReads(ctx context.Context, a *engine.Account) ([]PartlyR
 	}
 	own := c.gate.schema().protectedAttributes(grants, func(string, string) {})
 	classes := c.gate.cfg.Meta.Classes()
-	rows := engine.RowsRead(classes)
+	rows := inputs.RowsRead(classes)
 	var found []PartlyRead
 	for _, class := range classes {
 		if class.Abstract || p.Rows(engine.MayRead, class).Never() {

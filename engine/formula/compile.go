@@ -31,7 +31,7 @@ type compiler struct {
 	needs   [][]*engine.Property
 	lookups []*lookup
 	missing *[]error // collects errors about attributes that do not exist; if nil, such an attribute ends the compilation
-	mention mention
+	inputs  inputSet
 	next    use // how the value of the next compiled expression is used
 }
 
@@ -176,7 +176,7 @@ func (b *compiler) compileCall(f engine.Fields, s scope, depth int, u use) (node
 		if l := b.noteGet(nodes); l != nil {
 			n = l.nullIfMissing(n)
 		}
-		b.mentionGet(nodes, u)
+		b.addGet(nodes, u)
 	}
 	return n, nil
 }

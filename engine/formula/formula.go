@@ -86,7 +86,7 @@ func (b *compiler) compileFormula(source any) (*program, []string, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	return &program{class: b.class, source: written, node: n, needs: b.needs, lookups: b.lookups, mention: b.mention}, skipped, nil
+	return &program{class: b.class, source: written, node: n, needs: b.needs, lookups: b.lookups, inputs: b.inputs}, skipped, nil
 }
 
 // Check returns an error if a class that f names does not exist, or if it does not have the
@@ -134,7 +134,7 @@ type program struct {
 	node    node
 	needs   [][]*engine.Property
 	lookups []*lookup
-	mention mention
+	inputs  inputSet
 }
 
 // lookup is the use of a class by its name, as in get("order", ...), with the attributes that are

@@ -52,7 +52,7 @@ func (b *compiler) compilePath(dotted string, s scope, u use) (node, error) {
 		if len(p.names) > maxPath {
 			return node{}, longPath(dotted)
 		}
-		mentionUnknown(&b.mention.Mentions, p.names)
+		addUnknown(&b.inputs.Set, p.names)
 		return node{eval: p.eval}, nil
 	}
 	found, err := resolvePath(s.class, dotted)
@@ -64,7 +64,7 @@ func (b *compiler) compilePath(dotted string, s scope, u use) (node, error) {
 		return constantNode(nil), nil
 	}
 	found.display = p.display
-	found.addMentions(&b.mention.Mentions, s.class, !u.bare && !u.top)
+	found.addInputs(&b.inputs.Set, s.class, !u.bare && !u.top)
 	if err := b.addNeed(s, found.pathToLoad()); err != nil {
 		return node{}, err
 	}
@@ -74,7 +74,7 @@ func (b *compiler) compilePath(dotted string, s scope, u use) (node, error) {
 			return node{}, err
 		}
 		if u.top {
-			b.mention.Give(found.props[last].Target)
+			b.inputs.AddGiven(found.props[last].Target)
 		}
 	}
 	return n, nil

@@ -7,6 +7,7 @@ import (
 	"github.com/dop251/goja"
 
 	"restsrv/engine"
+	"restsrv/engine/inputs"
 	"restsrv/engine/query"
 	"restsrv/engine/script/js"
 	"restsrv/engine/script/vm"
@@ -86,10 +87,10 @@ func (r *jsRepository) getMaster(a *association) vm.Operation {
 // isCalculated reports whether the conditions or the order of the members use calculated attributes. Some accounts
 // cannot filter and sort by these in the database, so the members must then be loaded and filtered in memory.
 func (a *association) isCalculated() bool {
-	var m engine.Mentions
-	m.Condition(a.collection.Conditions)
+	var m inputs.Set
+	m.AddCondition(a.collection.Conditions)
 	for _, by := range a.collection.Sorting {
-		m.Value(by.Path()...)
+		m.AddValue(by.Path()...)
 	}
 	for p := range m.Values {
 		if p.Formula != nil {

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"restsrv/engine"
+	"restsrv/engine/inputs"
 )
 
 // caching lists the cached attributes that must be computed again after a write of an item. Cached are attributes of
@@ -33,7 +34,7 @@ func (p *Plan) AffectsOthers() bool { return len(p.Caching.Dependencies) > 0 }
 // layOutCaching sets the fields for calculated attributes in all plans. It ignores a path that does not exist,
 // because the reader of the class files has reported it.
 func (s *Layout) layOutCaching() {
-	s.RowsRead = engine.RowsRead(s.cfg.Classes)
+	s.RowsRead = inputs.RowsRead(s.cfg.Classes)
 	for c, p := range s.Plans {
 		p.Computed = needsCompute(c)
 		s.Computing = s.Computing || p.Computed
@@ -106,12 +107,12 @@ func (s *Layout) looksUp(c *engine.Class) bool {
 			}
 		}
 	}
-	var m engine.Mentions
+	var m inputs.Set
 	for _, f := range formulas {
-		if _, known := f.(engine.Mentioner); f != nil && !known {
+		if f != nil && !inputs.Known(f) {
 			return true
 		}
-		m.Formula(f, s.ClassNamed)
+		m.AddFormula(f, s.ClassNamed)
 	}
 	return len(c.Needs()) > 0 || len(m.Looked) > 0 || len(m.Gives) > 0 || m.Unknown
 }

@@ -124,7 +124,7 @@ type Layout struct {
 	Tables    []*Table
 	LinkNames LinkNames
 	Computing bool                                 // a class has attributes that are computed when they are read
-	RowsRead  map[*engine.Property][]*engine.Class // engine.RowsRead of the classes
+	RowsRead  map[*engine.Property][]*engine.Class // inputs.RowsRead of the classes
 }
 
 // New returns the layout of classes in a new database. The error is a *SchemaError if the classes contradict each

@@ -14,13 +14,13 @@ import (
 // Guard checks the permissions of the account of one call. It is not safe for concurrent use.
 type Guard struct {
 	asked    engine.Guard
-	RowsRead map[*engine.Property][]*engine.Class // for each cached property, the classes of the items from which its value was computed (see engine.RowsRead)
+	RowsRead map[*engine.Property][]*engine.Class // for each cached property, the classes of the items from which its value was computed (see inputs.RowsRead)
 	hidden   map[*engine.Class][]*engine.Property // the maps cache results by class or plan; they are nil until first used
 	withheld map[*engine.Class][]*engine.Property
 	pointers map[*layout.Plan][]*engine.Property
 }
 
-// Of returns the guard of the call with context ctx, or nil if the call has none. rowsRead is engine.RowsRead of all
+// Of returns the guard of the call with context ctx, or nil if the call has none. rowsRead is inputs.RowsRead of all
 // classes.
 func Of(ctx context.Context, rowsRead map[*engine.Property][]*engine.Class) *Guard {
 	if g := engine.GuardFrom(ctx); g != nil {

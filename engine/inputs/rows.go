@@ -1,8 +1,10 @@
-package engine
+package inputs
 
 import (
 	"slices"
 	"strings"
+
+	"restsrv/engine"
 )
 
 // RowsRead returns from which other items the stored values of cached attributes were computed. For each cached
@@ -11,16 +13,16 @@ import (
 // computed from its own item alone is not in the result. Collections and virtual references are in the result if a
 // cached attribute is their Back or Binding, because their members depend on its value. classes are all classes of
 // the application.
-func RowsRead(classes []*Class) map[*Property][]*Class {
-	isCached := func(p *Property) bool { return p.Formula != nil && p.Cached }
-	if !slices.ContainsFunc(classes, func(c *Class) bool { return slices.ContainsFunc(c.Properties, isCached) }) {
+func RowsRead(classes []*engine.Class) map[*engine.Property][]*engine.Class {
+	isCached := func(p *engine.Property) bool { return p.Formula != nil && p.Cached }
+	if !slices.ContainsFunc(classes, func(c *engine.Class) bool { return slices.ContainsFunc(c.Properties, isCached) }) {
 		return nil
 	}
 	all := newRowReader(classes)
-	found := map[*Property][]*Class{}
+	found := map[*engine.Property][]*engine.Class{}
 	for _, c := range classes {
 		for _, p := range c.Properties {
-			for _, cached := range [...]*Property{p, p.Back, p.Binding} {
+			for _, cached := range [...]*engine.Property{p, p.Back, p.Binding} {
 				if cached == nil || !isCached(cached) {
 					continue
 				}
@@ -35,20 +37,20 @@ func RowsRead(classes []*Class) map[*Property][]*Class {
 
 // rowReader finds the classes of the items from which values are computed.
 type rowReader struct {
-	classes []*Class
-	byName  map[string]*Class
-	named   map[string][]*Property
-	same    map[*Property]*[]*Property // the properties of an attribute in all classes that have it
+	classes []*engine.Class
+	byName  map[string]*engine.Class
+	named   map[string][]*engine.Property
+	same    map[*engine.Property]*[]*engine.Property // the properties of an attribute in all classes that have it
 
 	// State of the search for one attribute.
-	values, displayed map[*Property]bool
-	displays          map[*Class]bool
-	rows              []*Class
+	values, displayed map[*engine.Property]bool
+	displays          map[*engine.Class]bool
+	rows              []*engine.Class
 	unknown           bool // the items may be of any class
 }
 
-func newRowReader(classes []*Class) *rowReader {
-	r := &rowReader{classes: classes, byName: map[string]*Class{}, named: map[string][]*Property{}, same: map[*Property]*[]*Property{}}
+func newRowReader(classes []*engine.Class) *rowReader {
+	r := &rowReader{classes: classes, byName: map[string]*engine.Class{}, named: map[string][]*engine.Property{}, same: map[*engine.Property]*[]*engine.Property{}}
 	for _, c := range classes {
 		r.byName[c.FullName] = c
 		for _, p := range c.Properties {
@@ -61,18 +63,18 @@ func newRowReader(classes []*Class) *rowReader {
 
 // joinAttribute records that a property of c and the property with that name in its
 // ancestors are the same attribute. It returns the list of these properties.
-func (r *rowReader) joinAttribute(c *Class, p *Property) *[]*Property {
+func (r *rowReader) joinAttribute(c *engine.Class, p *engine.Property) *[]*engine.Property {
 	if all := r.same[p]; all != nil {
 		return all
 	}
-	var all *[]*Property
+	var all *[]*engine.Property
 	if c.Ancestor != nil {
 		if above := c.Ancestor.Property(p.Name); above != nil {
 			all = r.joinAttribute(c.Ancestor, above)
 		}
 	}
 	if all == nil {
-		all = new([]*Property)
+		all = new([]*engine.Property)
 	}
 	*all = append(*all, p)
 	r.same[p] = all
@@ -81,14 +83,14 @@ func (r *rowReader) joinAttribute(c *Class, p *Property) *[]*Property {
 
 // classesOf returns the classes of the items from which the value of a property is
 // computed.
-func (r *rowReader) classesOf(p *Property) []*Class {
-	r.values, r.displayed, r.displays = map[*Property]bool{}, map[*Property]bool{}, map[*Class]bool{}
+func (r *rowReader) classesOf(p *engine.Property) []*engine.Class {
+	r.values, r.displayed, r.displays = map[*engine.Property]bool{}, map[*engine.Property]bool{}, map[*engine.Class]bool{}
 	r.rows, r.unknown = nil, false
 	r.addValue(p)
 	if !r.unknown {
 		return r.rows
 	}
-	var roots []*Class
+	var roots []*engine.Class
 	for _, c := range r.classes {
 		if c.Ancestor == nil && !strings.HasPrefix(c.FullName, "#") { // formulas cannot read the server's own
 			roots = append(roots, c)
@@ -97,22 +99,22 @@ func (r *rowReader) classesOf(p *Property) []*Class {
 	return roots
 }
 
-func (r *rowReader) findClass(name string) (*Class, error) {
+func (r *rowReader) findClass(name string) (*engine.Class, error) {
 	if c := r.byName[name]; c != nil {
 		return c, nil
 	}
-	return nil, NoClass(name)
+	return nil, engine.NoClass(name)
 }
 
 // addClass adds a class to the result.
-func (r *rowReader) addClass(c *Class) {
+func (r *rowReader) addClass(c *engine.Class) {
 	if c = c.Base(); c != nil && !slices.Contains(r.rows, c) {
 		r.rows = append(r.rows, c)
 	}
 }
 
 // addValue adds the classes from which the value of an attribute is computed.
-func (r *rowReader) addValue(p *Property) {
+func (r *rowReader) addValue(p *engine.Property) {
 	all := r.same[p]
 	if all == nil { // not an attribute, for example ItemID
 		return
@@ -122,14 +124,14 @@ func (r *rowReader) addValue(p *Property) {
 			continue
 		}
 		r.values[p] = true
-		var m Mentions
-		m.Formula(p.Formula, r.findClass)
-		m.Condition(p.Conditions)
+		var in Set
+		in.AddFormula(p.Formula, r.findClass)
+		in.AddCondition(p.Conditions)
 		for _, by := range p.Sorting {
-			m.Value(by.Path()...)
+			in.AddValue(by.Path()...)
 		}
-		r.addMentioned(&m)
-		for _, links := range [...]*Property{p.Back, p.Mirror, p.Binding} { // these describe the same links as p, so they are inputs too
+		r.addInputs(&in)
+		for _, links := range [...]*engine.Property{p.Back, p.Mirror, p.Binding} { // these describe the same links as p, so they are inputs too
 			if links != nil {
 				r.addValue(links)
 			}
@@ -139,7 +141,7 @@ func (r *rowReader) addValue(p *Property) {
 
 // addDisplayed adds the classes from which the displayed value of an attribute is
 // computed: its label, or the display string of the items to which it refers.
-func (r *rowReader) addDisplayed(p *Property) {
+func (r *rowReader) addDisplayed(p *engine.Property) {
 	r.addValue(p)
 	all := r.same[p]
 	if all == nil {
@@ -150,66 +152,66 @@ func (r *rowReader) addDisplayed(p *Property) {
 			continue
 		}
 		r.displayed[p] = true
-		var m Mentions
+		var in Set
 		if p.Selection != nil {
 			for _, row := range p.Selection.Rows {
-				m.Formula(row.Condition, r.findClass)
+				in.AddFormula(row.Condition, r.findClass)
 			}
 		}
-		m.Semantic(p.Display)
+		in.AddSemantic(p.Display)
 		if p.Target != nil {
 			r.addClass(p.Target)
 			if p.Display == nil {
-				m.DisplayOf(p.Target)
+				in.AddDisplay(p.Target)
 			}
 		}
-		r.addMentioned(&m)
+		r.addInputs(&in)
 	}
 }
 
-// addDisplayStrings adds the classes whose items are read to compute display strings. The display strings are those
+// addDisplayStrings adds the classes of the items that are read to compute display strings. The display strings are those
 // of items of c and of its descendants.
-func (r *rowReader) addDisplayStrings(c *Class) {
-	for _, c := range Family(c.Base()) {
+func (r *rowReader) addDisplayStrings(c *engine.Class) {
+	for _, c := range engine.Family(c.Base()) {
 		if r.displays[c] {
 			continue
 		}
 		r.displays[c] = true
-		var m Mentions
-		m.Semantics(c)
-		m.Formula(c.Label, r.findClass)
-		for given := range m.Gives {
-			m.DisplayOf(given)
+		var in Set
+		in.AddDisplayString(c)
+		in.AddFormula(c.Label, r.findClass)
+		for given := range in.Gives {
+			in.AddDisplay(given)
 		}
-		r.addMentioned(&m)
+		r.addInputs(&in)
 	}
 }
 
-// addMentioned adds the classes of all inputs of a formula. They include the target of
+// addInputs adds the classes of all inputs of a formula. They include the target of
 // a reference or a collection, because the formula may read its items.
-func (r *rowReader) addMentioned(m *Mentions) {
-	for p := range m.Values {
+func (r *rowReader) addInputs(in *Set) {
+	for p := range in.Values {
 		if p.Target != nil {
 			r.addClass(p.Target)
 		}
 		r.addValue(p)
 	}
-	for p := range m.Shown {
+	for p := range in.Shown {
 		r.addDisplayed(p)
 	}
-	for c := range m.Display {
+	for c := range in.Display {
 		r.addDisplayStrings(c)
 	}
-	for c := range m.Looked {
+	for c := range in.Looked {
 		r.addClass(c)
 	}
-	for c := range m.Gives {
+	for c := range in.Gives {
 		r.addClass(c)
 	}
-	for name := range m.Names {
+	for name := range in.Names {
 		for _, p := range r.named[name] {
 			r.addDisplayed(p)
 		}
 	}
-	r.unknown = r.unknown || m.Unknown
+	r.unknown = r.unknown || in.Unknown
 }

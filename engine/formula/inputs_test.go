@@ -7,6 +7,7 @@ import (
 
 	"restsrv/engine"
 	"restsrv/engine/formula"
+	"restsrv/engine/inputs"
 	"restsrv/engine/wire"
 )
 
@@ -26,8 +27,8 @@ func (w *world) mentions(t *testing.T, source string) string {
 	if err != nil {
 		t.Fatal(source, err)
 	}
-	var m engine.Mentions
-	m.Formula(f, func(name string) (*engine.Class, error) {
+	var m inputs.Set
+	m.AddFormula(f, func(name string) (*engine.Class, error) {
 		for _, c := range []*engine.Class{w.order, w.town, w.line, w.good} {
 			if c.FullName == name {
 				return c, nil
