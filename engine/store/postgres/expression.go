@@ -111,7 +111,7 @@ func substr(text, start, length string) string {
 }
 
 // realDecimal returns the shortest decimal that reads back as the same real. When PostgreSQL formats a real, it avoids
-// numbers half way between two reals; engine.RealDecimal does the same.
+// numbers half way between two reals; decimal.OfReal does the same.
 func realDecimal(x string) string {
 	return "CAST(CAST(" + x + " AS text) AS numeric)"
 }

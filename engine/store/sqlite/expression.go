@@ -13,6 +13,7 @@ import (
 	"modernc.org/sqlite"
 
 	"restsrv/engine"
+	"restsrv/engine/store/decimal"
 	"restsrv/engine/store/sqldb"
 )
 
@@ -128,23 +129,23 @@ func partialDecimal(f func(a, b engine.Decimal) (engine.Decimal, bool)) func([]d
 var numberFunctions = []function{
 	{"decimal_of_real", 1, func(args []driver.Value) driver.Value {
 		if f, ok := args[0].(float64); ok {
-			return string(engine.RealDecimal(f))
+			return string(decimal.OfReal(f))
 		}
 		return string(decimalOf(args[0])) // a whole number, which SQLite may store as an integer
 	}},
-	{"add", 2, binaryDecimal(engine.Decimal.Add)},
-	{"sub", 2, binaryDecimal(engine.Decimal.Sub)},
-	{"mul", 2, binaryDecimal(engine.Decimal.Mul)},
-	{"div", 2, partialDecimal(engine.Decimal.Div)},
-	{"mod", 2, partialDecimal(engine.Decimal.Mod)},
-	{"abs", 1, unaryDecimal(engine.Decimal.Abs)},
-	{"floor", 1, unaryDecimal(engine.Decimal.Floor)},
+	{"add", 2, binaryDecimal(decimal.Add)},
+	{"sub", 2, binaryDecimal(decimal.Sub)},
+	{"mul", 2, binaryDecimal(decimal.Mul)},
+	{"div", 2, partialDecimal(decimal.Div)},
+	{"mod", 2, partialDecimal(decimal.Mod)},
+	{"abs", 1, unaryDecimal(decimal.Abs)},
+	{"floor", 1, unaryDecimal(decimal.Floor)},
 	{"round", 2, func(args []driver.Value) driver.Value {
 		digits, _ := args[1].(int64)
-		return string(decimalOf(args[0]).Round(int(digits)))
+		return string(decimal.Round(decimalOf(args[0]), int(digits)))
 	}},
 	{"date_add", 2, func(args []driver.Value) driver.Value {
-		sum := decimalOf(args[0]).Add(decimalOf(args[1])).Floor()
+		sum := decimal.Floor(decimal.Add(decimalOf(args[0]), decimalOf(args[1])))
 		ms, err := strconv.ParseInt(string(sum), 10, 64)
 		if err != nil || !engine.Instant(ms).Valid() {
 			return nil
@@ -276,7 +277,7 @@ func (s *sum) Step(_ *sqlite.FunctionContext, args []driver.Value) error {
 		if !s.any {
 			s.total, s.any = "0", true
 		}
-		s.total = s.total.Add(decimalOf(args[0]))
+		s.total = decimal.Add(s.total, decimalOf(args[0]))
 	}
 	return nil
 }
@@ -284,7 +285,7 @@ func (s *sum) Step(_ *sqlite.FunctionContext, args []driver.Value) error {
 // WindowInverse implements sqlite.AggregateFunction.
 func (s *sum) WindowInverse(_ *sqlite.FunctionContext, args []driver.Value) error {
 	if args[0] != nil {
-		s.total = s.total.Sub(decimalOf(args[0]))
+		s.total = decimal.Sub(s.total, decimalOf(args[0]))
 	}
 	return nil
 }

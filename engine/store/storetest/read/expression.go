@@ -7,6 +7,7 @@ import (
 
 	"restsrv/engine"
 	"restsrv/engine/query"
+	"restsrv/engine/store/decimal"
 	"restsrv/engine/store/storetest"
 )
 
@@ -153,7 +154,7 @@ func expressionReals(t *testing.T, open storetest.Open) {
 		123456789012345680, 1e15, 1e16, 1e17, 0.1 + 0.2, 1 / 3.0, 5.684341886080802e-14, 3, 1 << 60}
 	for i, f := range reals {
 		storetest.Create(t, r, c, "id", fmt.Sprint(i), "r", f, "n", int64(i))
-		want := string(engine.RealDecimal(f).Add("1"))
+		want := string(decimal.Add(decimal.OfReal(f), "1"))
 		if got := value(t, r, c, fmt.Sprint(i), `{"add":["$r",1]}`); got != want {
 			t.Errorf("%v + 1 is %s, want %s", f, got, want)
 		}
