@@ -23,7 +23,7 @@ import (
 //
 // In input, Absent marks a property that was not given. A reference may be a
 // *Record, which is saved first. A collection is *Links. A file is *Upload, and a
-// list of files is []*Upload, until Files.Accept has stored them.
+// list of files is []*Upload, until attachment.Files.Accept has stored them.
 type Values []any
 
 // JSONText is a value that is stored as compact JSON text, with members in the

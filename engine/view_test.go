@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -368,61 +367,6 @@ func TestViewForgetsNames(t *testing.T) {
 		}
 		if c.MentionsHidden(jsonOf(written)) {
 			t.Errorf("MentionsHidden(%s) of the class: got true, want false", written)
-		}
-	}
-}
-
-// TestHiddenFile: a file that only a hidden attribute holds is refused like a
-// file that does not exist.
-func TestHiddenFile(t *testing.T) {
-	c := initialised(t, &Class{Name: "c", Key: []string{"id"}, Properties: []*Property{{Name: "id", Type: Int}, {Name: hiddenName, Type: File}}})
-	held := StoredFile{ID: "f1", Hash: "h"}
-	read := func(c *Class, id string) string {
-		s := &cabinet{class: c.Base(), files: map[string]HeldFile{"f1": {StoredFile: held, Class: "c", Item: "1", Attribute: hiddenName}},
-			items: map[string]*Item{"1": {Class: c, ID: "1", Values: Values{int64(1), held.JSON()}}}}
-		found, err := Files{Storage: s, Meta: s, Data: s}.Readable(context.Background(), id)
-		return strings.ReplaceAll(told(err, func() string { return found.Attribute }), id, "ID")
-	}
-	if got := read(c, "f1"); got != "<hiddn>" {
-		t.Fatal(got)
-	}
-	view := NewViews(hidesName).Of(c)
-	if hidden, missing := read(view, "f1"), read(view, "f2"); hidden != missing {
-		t.Errorf("the errors differ:\nhidden  %s\nmissing %s", hidden, missing)
-	}
-}
-
-// warden is a repository with permissions by class.
-type warden struct {
-	cabinet
-	may map[string]Permission
-}
-
-func (w *warden) View(_ context.Context, c *Class) (*Class, error) { return c, nil }
-
-func (w *warden) Allow(_ context.Context, c *Class, p Permission) error {
-	if w.may[c.Name]&p == 0 {
-		return Denied()
-	}
-	return nil
-}
-
-// TestNothingIsStoredForTheDenied: no content is stored if one of the records is
-// of a class of which the account may not save any item.
-func TestNothingIsStoredForTheDenied(t *testing.T) {
-	inner := initialised(t, &Class{Name: "inner", Key: []string{"id"}, Properties: []*Property{{Name: "id", Type: Int, Nullable: true}, {Name: "scan", Type: File}}})
-	c := initialised(t, &Class{Name: "c", Key: []string{"id"}, Properties: []*Property{{Name: "id", Type: Int}, {Name: "scan", Type: File}, {Name: "ref", Type: Reference, Target: inner}, {Name: "all", Type: Collection, Target: inner}}})
-	for _, in := range []string{`{"scan":"aGk=","ref":{"id":2,"scan":"aGk="}}`, `{"scan":"aGk=","all":[{"id":2,"scan":"aGk="}]}`} {
-		for may, want := range map[Permission]int{0: 0, MayRead | MayDelete: 0, MayUse: 2, MayWrite: 2} {
-			values, _, err := c.Bind(jsonOf(in).(Fields), Strict)
-			if err != nil {
-				t.Fatal(err)
-			}
-			w := &warden{may: map[string]Permission{"c": MayAll, "inner": may}}
-			err = Files{Storage: w, Meta: w, Data: w}.Accept(context.Background(), c, "", values)
-			if w.count != want || (err == nil) != (want > 0) || err != nil && CodeOf(err) != Forbidden {
-				t.Errorf("%s of %s: got %d stored files, %v, want %d", in, may, w.count, err, want)
-			}
 		}
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"unicode/utf8"
 
 	"restsrv/engine"
+	"restsrv/engine/attachment"
 	"restsrv/engine/service"
 )
 
@@ -29,7 +30,7 @@ const (
 type acceptor struct {
 	meta       engine.MetaRepository
 	data       engine.Repository
-	files      engine.Files
+	files      attachment.Files
 	replays    service.Replays
 	options    service.Options // all options, which include the converters
 	log        *slog.Logger
@@ -60,7 +61,7 @@ func New(env *service.Env, o service.Options) (service.Service, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.files = engine.Files{Storage: storage, Data: s.data, Meta: s.meta}
+	s.files = attachment.Files{Storage: storage, Data: s.data, Meta: s.meta}
 	if s.handling, err = o.Handling(); err != nil {
 		return nil, err
 	}

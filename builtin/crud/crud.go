@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"restsrv/engine"
+	"restsrv/engine/attachment"
 	"restsrv/engine/service"
 )
 
@@ -24,7 +25,7 @@ type crud struct {
 	meta     engine.MetaRepository
 	data     engine.Repository
 	log      *slog.Logger
-	files    engine.Files
+	files    attachment.Files
 	cursors  service.Cursors
 	handling engine.Handling
 	maxCount int
@@ -57,7 +58,7 @@ func New(env *service.Env, o service.Options) (service.Service, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.files = engine.Files{Storage: storage, Data: s.data, Meta: s.meta}
+	s.files = attachment.Files{Storage: storage, Data: s.data, Meta: s.meta}
 	if s.handling, err = o.Handling(); err != nil {
 		return nil, err
 	}

@@ -1,7 +1,7 @@
 // Package file stores the content of files in a directory. It implements engine.FileStorage for servers with a disk.
 // The name of a content is its SHA-256 hash. So equal contents are stored once, and a content is never overwritten. A
 // system class records which item holds which file; the store writes its rows together with the items. Package rest
-// serves the files, and engine.Files checks the permissions to read them.
+// serves the files, and attachment.Files checks the permissions to read them.
 //
 // The directory has these folders:
 //

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"restsrv/engine"
+	"restsrv/engine/attachment"
 )
 
 // shelf is a storage of files that all have the same content. It is also the repository of the
@@ -103,7 +104,7 @@ func serveFiles(t *testing.T) string {
 	add("quote", `a"b\c%d.txt`, "text/plain", "i", "files")
 	s.value = engine.JSONText("[" + strings.Join(list, ",") + "]")
 	srv := httptest.NewServer(New(Config{Auth: keys{}, Log: slog.New(slog.DiscardHandler),
-		Files: engine.Files{Storage: s, Data: s, Meta: s}}))
+		Files: attachment.Files{Storage: s, Data: s, Meta: s}}))
 	t.Cleanup(srv.Close)
 	return srv.URL + "/files/"
 }

@@ -28,6 +28,7 @@ import (
 	"github.com/gorilla/mux"
 
 	"restsrv/engine"
+	"restsrv/engine/attachment"
 	"restsrv/engine/page"
 	"restsrv/engine/service"
 	"restsrv/engine/share"
@@ -53,7 +54,7 @@ type Config struct {
 	// Therefore they name services and components, but contain no paths and no causes.
 	Ready func() []string
 	// Files finds the files for GET /files/{id}.
-	Files engine.Files
+	Files attachment.Files
 	// Images makes the thumbnails for GET /images/{kind}/{id}. It is nil if the server has no thumbnails.
 	Images engine.ImageStorage
 	// Advise logs advice about refused requests, for developers: the nearest name of an unknown service or route, and

@@ -13,6 +13,7 @@ import (
 	"restsrv/engine"
 	"restsrv/engine/access"
 	"restsrv/engine/account"
+	"restsrv/engine/attachment"
 	"restsrv/engine/deploy"
 	"restsrv/engine/gateway"
 	"restsrv/engine/image"
@@ -179,7 +180,7 @@ func (e *edition) openRest(context.Context, *edition) error {
 	e.rest = rest.New(rest.Config{
 		Auth: e.wrapSignIn(e.accounts), Log: e.log, Audit: e.db.Audit, Ready: e.faults, Advise: e.options.Watch, MinBodyRate: e.config.MinBodyRate, Answers: e.answers, Bodies: e.bodies,
 		Sessions: e.sessions.Account, Handlers: handlers, OAuth: e.wrapSignIn(bearers), TrustedProxies: e.config.TrustedProxies,
-		Files: engine.Files{Storage: e.db.Files, Data: e.gate, Meta: e.meta}, Images: e.images(),
+		Files: attachment.Files{Storage: e.db.Files, Data: e.gate, Meta: e.meta}, Images: e.images(),
 	})
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/dop251/goja"
 
 	"restsrv/engine"
+	"restsrv/engine/attachment"
 	"restsrv/engine/script/js"
 	"restsrv/engine/script/vm"
 )
@@ -219,7 +220,7 @@ func (s *jsStorage) fetch(call goja.FunctionCall) (vm.Operation, error) {
 		ids = append(ids, id)
 	}
 	held, env := vm.LocalOf[claims](s.h.Call), s.h.Service.Env
-	fs := engine.Files{Storage: s.storage, Data: env.Data, Meta: env.Meta}
+	fs := attachment.Files{Storage: s.storage, Data: env.Data, Meta: env.Meta}
 	return vm.Operation{Do: func(ctx context.Context) (func() goja.Value, error) {
 		var found []engine.StoredFile
 		for _, id := range ids {
@@ -319,7 +320,7 @@ func (s *jsStorage) readContent(ctx context.Context, open opener) ([]byte, strin
 func (s *jsStorage) remove(call goja.FunctionCall) (vm.Operation, error) {
 	id := call.Argument(0).String()
 	held, env := vm.LocalOf[claims](s.h.Call), s.h.Service.Env
-	fs := engine.Files{Storage: s.storage, Data: env.Data, Meta: env.Meta}
+	fs := attachment.Files{Storage: s.storage, Data: env.Data, Meta: env.Meta}
 	return vm.Operation{Writes: true, Do: func(ctx context.Context) (func() goja.Value, error) {
 		if held.dropFile(id) {
 			return goja.Undefined, nil

@@ -6,6 +6,7 @@ import (
 	"github.com/dop251/goja"
 
 	"restsrv/engine"
+	"restsrv/engine/attachment"
 	"restsrv/engine/script/js"
 	"restsrv/engine/script/vm"
 )
@@ -21,7 +22,7 @@ type input struct {
 // storeFiles stores the content of the files in the values. It must be called in an operation, because it waits for
 // the storage.
 func (in *input) storeFiles(ctx context.Context) error {
-	fs := engine.Files{Storage: in.r.h.Storage, Data: in.r.repo, Meta: in.r.h.Service.Env.Meta}
+	fs := attachment.Files{Storage: in.r.h.Storage, Data: in.r.repo, Meta: in.r.h.Service.Env.Meta}
 	return fs.Accept(ctx, in.class, in.id, in.values)
 }
 

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"restsrv/engine"
+	"restsrv/engine/attachment"
 	"restsrv/engine/deploy"
 	"restsrv/engine/file"
 	"restsrv/engine/lease"
@@ -65,7 +66,7 @@ func (f *Filling) ImportObjects(ctx context.Context) (*transfer.Report, error) {
 	ctx, staging := engine.WithStaging(ctx)
 	defer staging.End()
 	d, meta := f.Database, f.App.Meta
-	files := engine.Files{Storage: d.Files, Data: d.Store, Meta: meta}
+	files := attachment.Files{Storage: d.Files, Data: d.Store, Meta: meta}
 	report, err := transfer.Import(ctx, transfer.Config{
 		Data: d.Store, Meta: meta, System: d.System.Classes(),
 		Strict: f.Strict,
