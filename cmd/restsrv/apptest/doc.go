@@ -8,5 +8,6 @@
 //   - Serve starts a Server in the process of the test. Use it if a test starts many servers for one testing.T.
 //
 // RunCommand and MustRun run commands in the process of the test. Package pgtest has the databases of PostgreSQL: each
-// test binary starts one cluster. TestMain of each package calls RunTests. Its tests hash passwords with less work.
+// test binary starts one cluster. TestMain of each package calls RunTests. Its tests hash passwords with less work,
+// and keep temporary files in memory if there is enough of it.
 package apptest

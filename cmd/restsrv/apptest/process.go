@@ -3,7 +3,6 @@ package apptest
 import (
 	"bufio"
 	"bytes"
-	"flag"
 	"io"
 	"net/http"
 	"net/url"
@@ -11,9 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -60,11 +57,7 @@ func RunTests(m *testing.M) int {
 		return command.Main()
 	}
 	_ = os.Setenv(asProgram, "1") // for all processes that the tests start
-	flag.Parse()
-	// Most tests spend half of their time waiting for servers and disks.
-	if parallel := flag.Lookup("test.parallel"); parallel.Value.String() == strconv.Itoa(runtime.GOMAXPROCS(0)) {
-		_ = parallel.Value.Set(strconv.Itoa(2 * runtime.GOMAXPROCS(0)))
-	}
+	defer keepFilesInMemory()()
 	return pgtest.Run(m)
 }
 

@@ -279,7 +279,9 @@ func (k *keeper) expectCopy(what, exported, file, text string, want []string) {
 	k.Helper()
 	db := []string{"-db", "sqlite:" + filepath.Join(k.T.TempDir(), "copy.db")}
 	if k.db != "" {
-		db[1] = pgtest.Database(k.T)
+		used := &apptest.Scope{TB: k.T}
+		defer used.End() // another copy uses the database again, which is cheaper than a new one
+		db[1] = pgtest.Database(used)
 	}
 	take := func() (string, error) {
 		var out bytes.Buffer

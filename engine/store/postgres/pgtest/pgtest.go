@@ -138,7 +138,7 @@ func serverAddress(t testing.TB) string {
 			shared.url = dsn
 			return
 		}
-		if shared.server, shared.err = newServer("fsync=off", "synchronous_commit=off", "full_page_writes=off", "deadlock_timeout=50ms"); shared.err == nil {
+		if shared.server, shared.err = newServer("fsync=off", "synchronous_commit=off", "full_page_writes=off", "max_wal_size=256MB", "shared_buffers=64MB", "deadlock_timeout=50ms"); shared.err == nil {
 			shared.url = shared.server.URL
 		}
 	})
