@@ -68,14 +68,14 @@ func TestFirstStartCutOff(t *testing.T) {
 			}
 			for attempt := range 2 {
 				p := apptest.Launch(t, app, "-db", db)
-				for !strings.Contains(p.Log(), "msg=importing") {
+				for !strings.Contains(p.Log(), "msg=importing") && !strings.Contains(p.Log(), "msg=listening") { // it listens if the server before completed the import
 					select {
 					case <-p.Done:
 						t.Fatalf("the server ended:\n%s", p.Log())
 					case <-time.After(time.Millisecond):
 					}
 				}
-				time.Sleep(time.Duration(50+attempt*50) * time.Millisecond)
+				time.Sleep(time.Duration(20+attempt*40) * time.Millisecond)
 				p.Kill()
 				there := strings.Count(apptest.MustRun(t, "export", "-config", filepath.Join(app, "deploy.json"), "-db", db), `"_class":"town@sample"`)
 				t.Logf("killed when %d of %d objects were there", there, n+1)
