@@ -1,5 +1,5 @@
-// Package builtin lists the modules that are written in Go. Each module has its own package beside
-// this file. Only this package imports all of them.
+// Package builtin lists the modules that are written in Go. Each module has its own package in a
+// folder beside this file. No other package imports all modules.
 package builtin
 
 import (

@@ -377,8 +377,7 @@ func checkID(rec *engine.Record) error {
 	return e
 }
 
-// countCosts counts the passwords and files in values of class c, including those of nested
-// records.
+// countCosts counts the passwords and files in values of class c and in nested records.
 func countCosts(c *engine.Class, v engine.Values) (passwords, files int) {
 	nested := func(e any) {
 		if r, ok := e.(*engine.Record); ok {

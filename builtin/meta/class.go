@@ -52,9 +52,9 @@ func (s *meta) getMeta(ctx context.Context, r *service.Request, q url.Values) (a
 	return s.describeClass(c), nil
 }
 
-// listMeta answers GET /listMeta with the descriptions of all classes. With the parameter
-// namespace, it returns only classes of that namespace. With the parameter ancestor, it returns
-// only descendants of that class; if direct is set too, only direct ones.
+// listMeta answers GET /listMeta with the descriptions of all classes. The parameter namespace
+// restricts the answer to classes of that namespace. The parameter ancestor restricts it to
+// descendants of that class; if direct is set too, to direct descendants.
 func (s *meta) listMeta(ctx context.Context, _ *service.Request, q url.Values) (any, error) {
 	all := []any{}
 	if name := q.Get("ancestor"); name != "" {

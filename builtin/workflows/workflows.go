@@ -182,8 +182,8 @@ func byWorkflow(fields engine.Fields) (moves []engine.Move, err error) {
 	return moves, nil
 }
 
-// performMoves performs moves of an item one after the other. Each move is atomic. If one is
-// refused, the moves before it stay, and the moves after it are still performed. The answer is an
+// performMoves performs moves of an item one after the other. Each move is atomic. If a move is
+// refused, the earlier moves stay, and the later moves are still performed. The answer is an
 // array with the reasons of the refused moves.
 func (s *workflows) performMoves(ctx context.Context, it *engine.Item, moves []engine.Move) (*service.Response, error) {
 	if len(moves) > maxMoves {

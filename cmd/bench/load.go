@@ -129,8 +129,8 @@ func drive(ctx context.Context, p *process, t *template, r round) (sample, error
 	return total, err
 }
 
-// processorTimes returns the processor time of the server since its start, and that of the
-// database's own processes.
+// processorTimes returns the processor time of the server since its start, and the processor time
+// of the database's own processes.
 func (p *process) processorTimes() (own, database time.Duration, err error) {
 	if own, err = p.cpuTime(); err == nil && p.db.cpu != nil {
 		database, err = p.db.cpu()

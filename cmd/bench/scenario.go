@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// The number of records in a bulk save, the number of new ones among them, and the number of
-// records in a large save.
+// Sizes of saves: the number of records in a bulk save, the number of new records among them, and
+// the number of records in a large save.
 const (
 	bulkSize  = 1000
 	bulkNew   = bulkSize / 2

@@ -1,7 +1,7 @@
 package main
 
-// The scripts that are measured. Some of them are compared with handlers of the floor that are
-// written in Go.
+// scripts are the measured scripts by file name. Some of them are compared with handlers of the
+// floor that are written in Go.
 var scripts = map[string]string{
 	"hello.js": `module.exports = {
   'GET /': async (req) => ({ message: 'hello, ' + (req.query.name || 'world') })

@@ -59,8 +59,8 @@ func schemaOf(meta engine.MetaRepository) func() *schema {
 	})
 }
 
-// addAttributes appends the attributes of a class to all, after those of its
-// ancestors.
+// addAttributes appends the attributes of a class to all. It appends the attributes of the
+// ancestors first.
 func (s *schema) addAttributes(all []*attribute, c *engine.Class) []*attribute {
 	if c.Ancestor != nil {
 		all = s.addAttributes(all, c.Ancestor)

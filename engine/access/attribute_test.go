@@ -309,8 +309,8 @@ func TestDeclaredProtects(t *testing.T) {
 	}
 }
 
-// If an attribute cannot be protected, a warning is logged, once for each set of
-// grants.
+// TestWarnsOfKeys checks that a warning is logged if a grant names an attribute that cannot be
+// protected, once for each set of grants.
 func TestWarnsOfKeys(t *testing.T) {
 	f := newFirm(t)
 	var log bytes.Buffer

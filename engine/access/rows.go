@@ -2,8 +2,8 @@ package access
 
 import "restsrv/engine"
 
-// ofClasses returns the condition that the class of an item is one of the classes.
-// Descendants of them do not count.
+// ofClasses returns the condition that the class of an item is one of the classes. Items of their
+// descendants do not match.
 func ofClasses(classes []*engine.Class) *engine.Filter {
 	names := make([]any, len(classes))
 	for i, c := range classes {

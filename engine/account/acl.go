@@ -74,7 +74,7 @@ func (a *ACL) readAccount(o jsonfile.Object) {
 	}
 }
 
-// check adds a fault if the account could not be stored as it is.
+// check adds a fault if the account has values that cannot be stored.
 func (a ACLAccount) check(o jsonfile.Object) {
 	field := "id"
 	if o.Name("id") == "" && o.Value("name") != nil {

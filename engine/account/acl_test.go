@@ -24,8 +24,8 @@ func readACL(t *testing.T, text string) (account.ACL, engine.Faults) {
 	return acl, faults
 }
 
-// TestReadACL checks the forms of accounts in acl files, and that a bad entry
-// does not affect the others. Roles are not read here.
+// TestReadACL checks the forms of accounts in acl files, and that a bad entry does not affect the
+// other entries. This package does not read the roles in the files.
 func TestReadACL(t *testing.T) {
 	acl, faults := readACL(t, `{"resources": [{"id": "*"}], "roles": [{"id": "clerk", "permissions": {"*": ["use"]}}],
 		"users": [{"id": "ann", "pwd": {"hash": "`+ancestor+`"}, "needPwdReset": false, "roles": ["clerk"]}, {"id": 42, "type": "system", "pwd": "secret",

@@ -21,7 +21,7 @@ import (
 	"restsrv/engine/store/dbtest"
 )
 
-// guesses admits attempts as configured and records the calls.
+// guesses implements engine.Guesses. It admits attempts as configured and records the calls.
 type guesses struct {
 	mu    sync.Mutex
 	wait  time.Duration

@@ -14,11 +14,9 @@ const (
 	seenClass    = "#seen"
 )
 
-// Classes returns the system classes in which this package stores accounts and
-// tokens. The store must be opened with them and with the classes of the
-// application, and New needs the same slice. They should not be visible
-// anywhere else: the application's MetaRepository must not contain them. Each
-// call builds new ones.
+// Classes returns new system classes, in which this package stores accounts and tokens. Open the
+// store with these classes and the classes of the application, and pass the same slice to New. No
+// other package should use them: the MetaRepository of the application must not contain them.
 func Classes() []*engine.Class {
 	property, indexed := engine.SystemProperty, engine.SystemIndexed
 	return []*engine.Class{

@@ -25,8 +25,8 @@ func foldLetter(r rune) rune {
 	return least
 }
 
-// lookupAccount returns the account that a user name means, or nil. It uses the same
-// number of statements whether the account exists or not.
+// lookupAccount returns the account that matches a user name, or nil. Its number of statements
+// does not depend on whether the account exists.
 func (s *directory) lookupAccount(ctx context.Context, id string) (*engine.Item, error) {
 	if !s.foldsCase {
 		return s.find(ctx, s.classes.account, id)

@@ -183,9 +183,8 @@ func (f *flights) finish(key proof, fl *flight) {
 	close(fl.done)
 }
 
-// signIn checks a password that is not cached, once for all concurrent requests
-// with the same credential. They count as one guess, made by the request that runs
-// the check.
+// signIn checks a password that is not cached. Concurrent requests with the same credential share
+// one check and count as one guess, made by the request that runs the check.
 func (s *passwordCheck) signIn(ctx context.Context, try attempt) (a *engine.Account, why string, err error) {
 	for {
 		fl, leads := s.flights.join(try.key, s.passwords.Generation())

@@ -72,11 +72,10 @@ func stillValid(token, account *engine.Item) bool {
 	return date == nil || date == validFrom(account)
 }
 
-// validFrom returns the time since which the tokens, sessions and grants of an
-// account are valid. It changes with each new password, and when the account is
-// disabled; older tokens become void. A token stores this time as its pwdDate.
-// If the account has no such time, the result is 0 and not null, because null
-// marks a token of an older version.
+// validFrom returns the time since which the tokens, sessions and grants of an account are valid.
+// The time changes with each new password and when the account is disabled, which makes older
+// tokens void. A token stores this time as its pwdDate. If the account has no such time, the
+// result is 0 and not null, because null marks a token of an older version.
 func validFrom(account *engine.Item) engine.Instant {
 	password, _ := account.Get("pwdDate").(engine.Instant)
 	ended, _ := account.Get("ended").(engine.Instant)

@@ -18,10 +18,9 @@ const (
 // policyID is the id of the only item of #policy.
 const policyID = "policy"
 
-// Classes returns the system classes in which this package stores roles,
-// permissions and resources. The store must be opened with them and with the
-// classes of the application, and New needs the same slice. They should not be
-// visible anywhere else. Each call builds new ones.
+// Classes returns new system classes, in which this package stores roles, permissions and
+// resources. Open the store with these classes and the classes of the application, and pass the
+// same slice to New. No other package should use them.
 func Classes() []*engine.Class {
 	property, indexed := engine.SystemProperty, engine.SystemIndexed
 	return []*engine.Class{

@@ -130,9 +130,9 @@ func (s *Store) readGrants(ctx context.Context) (*engine.Grants, error) {
 		return known, nil
 	}
 	for n := 1; ; n++ {
-		// The grants read here are at least as new as the revision. Resources
-		// are read last: if an attribute has lost its last grant by now, it is
-		// among the declared resources.
+		// The grants that List returns are at least as new as the revision. Resources are read
+		// last: if an attribute has lost its last grant by now, it is among the declared
+		// resources.
 		grants, err := s.List(ctx, Filter{})
 		if err != nil {
 			return nil, err

@@ -154,7 +154,7 @@ func (e *entry) address() string {
 	return e.Caller.Address.String()
 }
 
-// attributes returns the attributes of the log line without empty ones.
+// attributes returns the attributes of the log line. It leaves out empty values.
 func (e *entry) attributes() []slog.Attr {
 	all := []slog.Attr{slog.String("event", string(e.Kind))}
 	for _, a := range [...]struct{ name, value string }{

@@ -81,8 +81,8 @@ func (c *Config) Records(meta engine.MetaRepository) (records []engine.Record, p
 	return records, places, faults
 }
 
-// UnknownClasses reports the objects with a class that is not in names. Use it instead of Records
-// if the classes cannot be loaded because of faults.
+// UnknownClasses reports the objects whose class is not in names. Use it instead of Records if
+// the classes cannot be loaded because of faults.
 func (c *Config) UnknownClasses(names []string) engine.Faults {
 	var faults engine.Faults
 	for _, in := range c.Objects {

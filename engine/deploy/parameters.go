@@ -205,7 +205,8 @@ func (l *loader) warnLacking(top, globals jsonfile.Object) {
 	}
 }
 
-// isBelow reports whether a JSON path is equal to or below one of the others.
+// isBelow reports whether a JSON path is equal to one of the paths in others, or below one of
+// them.
 func isBelow(path string, others []string) bool {
 	for _, other := range others {
 		if rest, ok := strings.CutPrefix(path, other); ok && (rest == "" || rest[0] == '.' || rest[0] == '[') {

@@ -64,7 +64,7 @@ func Sources(file string) []string {
 	return files
 }
 
-// existingFiles returns those of the names that are regular files.
+// existingFiles returns the names of regular files among the names.
 func existingFiles(dir string, names []string) []string {
 	return slices.DeleteFunc(names, func(name string) bool {
 		info, err := os.Stat(filepath.Join(dir, name))

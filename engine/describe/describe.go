@@ -1,6 +1,6 @@
-// Package describe converts classes to the JSON of class files, as scripts get it
-// from metaRepo and clients from the service meta. If an account may not read some of
-// the attributes, it also removes them from class files, view models and workflows.
+// Package describe converts classes to the JSON of class files. Scripts get this JSON from
+// metaRepo, and clients get it from the service meta. If an account may not read some attributes,
+// the package also removes them from class files, view models and workflows.
 package describe
 
 import (
@@ -11,8 +11,8 @@ import (
 	"restsrv/engine"
 )
 
-// Class returns a class in the format of a class file. The result has the members of
-// the file and those that the file omits, with the values that the server uses. Own
+// Class returns a class in the format of a class file. The result has the members of the file and
+// the members that the file omits; the latter have the values that the server uses. Own
 // attributes are ordered by orderNumber. If c is a view, hidden attributes are omitted.
 func Class(c *engine.Class) engine.Fields {
 	fields := slices.Clone(Redact(c, c.Source))
@@ -42,9 +42,9 @@ func Class(c *engine.Class) engine.Fields {
 	return fields
 }
 
-// Properties returns all attributes of a class in the format of class
-// files, including inherited ones and the parts of structs, with their
-// definitionClass and mode.
+// Properties returns all attributes of a class in the format of class files. They include
+// inherited attributes and the parts of structs. Each attribute has its definitionClass and its
+// mode.
 func Properties(c *engine.Class) []any {
 	structs := map[string]declaration{}
 	for at := c; at != nil; at = at.Ancestor {
@@ -72,8 +72,7 @@ func Properties(c *engine.Class) []any {
 	return all
 }
 
-// declaration is an attribute that the class declares itself, in contrast to an
-// inherited one.
+// declaration is an attribute that the class itself declares and does not inherit.
 type declaration struct {
 	name     string
 	fields   engine.Fields    // as written in the file; nil if the server adds the attribute
@@ -81,8 +80,8 @@ type declaration struct {
 	order    int
 }
 
-// declarations returns the attributes that the class itself declares, in their
-// order, without hidden ones.
+// declarations returns the attributes that the class itself declares, in their order. It leaves
+// out hidden attributes.
 func declarations(c *engine.Class) (all []declaration) {
 	for _, p := range c.Properties {
 		if p.Source == nil && (c.Source == nil || p.Definition == c.FullName) && !c.Hides(p) {
@@ -111,8 +110,8 @@ func declarations(c *engine.Class) (all []declaration) {
 	return all
 }
 
-// structOrder returns the orderNumber of a struct attribute, which its parts
-// share.
+// structOrder returns the orderNumber of a struct attribute. All parts of the struct have this
+// number.
 func structOrder(c *engine.Class, name string) int {
 	for _, p := range c.Properties {
 		if strings.HasPrefix(p.Name, name+"$") {
@@ -136,8 +135,8 @@ func describeDeclaration(c *engine.Class, d declaration) engine.Fields {
 			fields = fields.With("type", int64(t))
 		}
 	}
-	// An account that can read a relation may know the attributes that the
-	// relation names.
+	// An account that can read a relation is also allowed to know which attributes the relation
+	// names.
 	for _, other := range []struct {
 		field    string
 		property *engine.Property
@@ -209,7 +208,7 @@ func (m members) fields() engine.Fields {
 	return fields
 }
 
-// addMissing appends members to fields, except those that fields has already by name.
+// addMissing appends members to fields, except members with a name that fields already has.
 func addMissing(fields engine.Fields, m members) engine.Fields {
 	for _, one := range m {
 		if _, there := fields.Get(one.name); !there {

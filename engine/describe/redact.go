@@ -6,19 +6,18 @@ import (
 	"restsrv/engine"
 )
 
-// Class files, view models and workflows mention attributes by name. If an attribute
-// is hidden in a view of a class, all mentions of it must be hidden too: parts
-// of forms and lists that show the attribute are omitted, and so is any other
-// text that mentions it.
+// Class files, view models and workflows mention attributes by name. If an attribute is hidden in
+// a view of a class, all mentions of the attribute must be hidden too: the package omits parts of
+// forms and lists that show the attribute, and any other text that mentions it.
 
-// partLists are the members of view models and workflows that are lists of
-// objects. Each object is redacted by itself.
+// partLists are the members of view models and workflows that are lists of objects. Each object
+// in such a list is redacted by itself.
 var partLists = map[string]bool{
 	"tabs": true, "columns": true, "fields": true, "fullFields": true, "shortFields": true, "commands": true, "states": true, "transitions": true,
 }
 
-// plainMembers are the members of descriptions that do not name attributes, are captions,
-// or are checked elsewhere. They are kept, whatever words they contain.
+// plainMembers are members of descriptions that are never redacted: they do not name attributes, are
+// captions, or are checked elsewhere.
 var plainMembers = map[string]bool{
 	"caption": true, "hint": true, "title": true, "description": true, "confirmMessage": true, "name": true, "id": true, "code": true,
 	"type": true, "itemType": true, "section": true, "namespace": true, "classname": true, "className": true, "path": true, "url": true,
@@ -27,9 +26,9 @@ var plainMembers = map[string]bool{
 	"key": true, "ancestor": true, "refClass": true, "itemsClass": true, "allowedSubclasses": true, "allowedFileTypes": true,
 }
 
-// Redact returns fields, a description of c or of a part of it, without the attributes
-// that are hidden in c. c may be nil. If no attribute is hidden, the result is fields
-// itself, so the caller must not change it.
+// Redact returns fields, a description of c or of a part of c, without the attributes that are
+// hidden in c. c may be nil. If no attribute is hidden, Redact returns fields itself, so the
+// caller must not change the result.
 func Redact(c *engine.Class, fields engine.Fields) engine.Fields {
 	if c == nil || c.Base() == c {
 		return fields
@@ -37,8 +36,9 @@ func Redact(c *engine.Class, fields engine.Fields) engine.Fields {
 	return redactFields(c, c, fields)
 }
 
-// redactFields returns fields without the attributes that are hidden in c. fields is one object of a description of c.
-// If it has nested parts, such as the columns of a list, these name attributes of the class inner.
+// redactFields returns fields without the attributes that are hidden in c. fields is one object
+// of a description of c. Nested parts of fields, such as the columns of a list, name attributes
+// of the class inner.
 func redactFields(c, inner *engine.Class, fields engine.Fields) engine.Fields {
 	kept := make(engine.Fields, len(fields))
 	for i, f := range fields {
@@ -90,9 +90,13 @@ func hasAttribute(c *engine.Class, name string) bool {
 	return parts > 0 || c.Base().Path(name) != nil
 }
 
-// resolvePart reports whether the view c shows an attribute. name is the attribute or a path to it; visible is true if
-// no step of the path is hidden. A name that is no attribute is visible unless it mentions a hidden attribute. next is
-// the class of the attributes in nested parts: the target if name is a reference or a collection, otherwise c.
+// resolvePart reports whether the view c shows an attribute.
+//
+//   - name is the attribute or a path to it.
+//   - visible is true if no step of the path is hidden. A name that is not an attribute is
+//     visible if it mentions no hidden attribute.
+//   - next is the class of the attributes in nested parts: the target if name is a reference or
+//     a collection, otherwise c.
 func resolvePart(c *engine.Class, name string) (next *engine.Class, visible bool) {
 	if name == "" {
 		return c, true

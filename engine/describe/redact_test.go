@@ -8,8 +8,8 @@ import (
 	"restsrv/engine/wire"
 )
 
-// Attributes that are hidden in a view are omitted from forms and lists. The
-// rest of these is unchanged.
+// TestRedact checks that attributes that are hidden in a view are omitted from forms and lists,
+// and that the other content of the forms and lists is unchanged.
 func TestRedact(t *testing.T) {
 	town := &engine.Class{Name: "town", Namespace: "t", FullName: "town@t", Key: []string{"id"}, Properties: []*engine.Property{
 		{Name: "id", Type: engine.Int}, {Name: "name", Type: engine.String, Nullable: true}, {Name: "tax", Type: engine.Int, Nullable: true}}}

@@ -41,7 +41,7 @@ func put(t *testing.T, s *file.Storage, content string) engine.StoredFile {
 	return f
 }
 
-// files lists the content of a directory as slash paths, without the markers of
+// files lists the files in a directory, with slashes in their paths. It leaves out the markers of
 // requests.
 func files(t *testing.T, dir string) (all []string) {
 	t.Helper()

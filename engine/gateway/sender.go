@@ -41,7 +41,8 @@ type sender struct {
 	until   time.Time // time of the next attempt after failed, protected by turn
 }
 
-// token is a fetched token. When the target rejects it, it may be replaced only if its age is at least wait.
+// token is a fetched token. If the target rejects the token, it can be replaced only when its age
+// is at least wait.
 type token struct {
 	secret string
 	at     time.Time

@@ -21,9 +21,8 @@ import (
 	"restsrv/engine"
 )
 
-// Window is the time for which a failure counts. FlushEvery is the minimum
-// interval at which a process writes its counts, and at which it reads the
-// counts of the others.
+// Window is the time for which a failure counts. FlushEvery is the minimum interval at which a
+// process writes its counts, and at which it reads the counts of other processes.
 const (
 	Window     = time.Minute
 	FlushEvery = 250 * time.Millisecond

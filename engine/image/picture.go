@@ -159,8 +159,8 @@ func (p *picture) thumbnail(ctx context.Context, content io.ReadSeeker, k engine
 	return encode(small, k.Format)
 }
 
-// source is a reader that returns an error when its context has ended. It records the errors of r, to distinguish
-// errors of the disk from those of a malformed image.
+// source is a reader that returns an error when its context has ended. It records the errors of
+// r, to distinguish errors of the disk from errors of a malformed image.
 type source struct {
 	ctx    context.Context
 	r      io.Reader

@@ -15,8 +15,8 @@ import (
 // Place is a position in a file. Both numbers count from 1.
 type Place struct{ Line, Column int }
 
-// Places maps JSON paths in a document to places. For a field, the place is that of its name. For
-// an element of an array, it is that of its first character.
+// Places maps JSON paths in a document to places. The place of a field is the place of its name.
+// The place of an element of an array is the place of its first character.
 type Places map[string]Place
 
 // Of returns the place of a path. If the path has none, it returns the place of the nearest object

@@ -99,8 +99,8 @@ type secrets struct {
 	hashes map[string]string
 }
 
-// hashSecrets hashes the secrets one after the other. If the hasher is busy, it
-// tries again.
+// hashSecrets hashes the secrets one after the other. If the hasher is busy, hashSecrets tries
+// the same secret again after hashAgain.
 func (p *clientStore) hashSecrets(ctx context.Context, plain map[string]string) {
 	defer close(p.secrets.ready)
 	p.secrets.hashes = map[string]string{}

@@ -126,8 +126,8 @@ func (f *flows) exchangeRefresh(ctx context.Context, c *Client, r *oauth2.TokenG
 
 const unknownRefresh = "the refresh token is unknown, expired or another client's"
 
-// spentError returns the error for a refresh token that is not the current one
-// of a grant. If it was the current one before, the grant is revoked.
+// spentError returns the error for a refresh token that is not the current token of a grant. If
+// the token was the current token before, spentError revokes the grant.
 func (f *flows) spentError(ctx context.Context, c *Client, refresh string) error {
 	it, known, err := f.findFamily(ctx, refresh)
 	switch {

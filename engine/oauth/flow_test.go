@@ -45,8 +45,8 @@ func TestPlainFlow(t *testing.T) {
 	})
 }
 
-// TestCodeIsUsedOnce checks that only one of 100 concurrent uses of a code succeeds, and that its
-// tokens are revoked, because the other uses indicate theft.
+// TestCodeIsUsedOnce checks that only one of 100 concurrent uses of a code succeeds, and that the
+// tokens of this use are revoked, because the 99 other uses indicate theft.
 func TestCodeIsUsedOnce(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		code := f.code("ext@system")

@@ -95,8 +95,8 @@ func want(t *testing.T, what string, err error, code engine.Code) {
 	}
 }
 
-// TestReplay checks that a repeated request gets the first answer, and that other requests do
-// not.
+// TestReplay checks that a repeated request gets the answer of the first request, and that a
+// request with another body or in another scope does not get this answer.
 func TestReplay(t *testing.T) {
 	f := open(t)
 	a := f.mustBegin("body")

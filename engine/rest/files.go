@@ -65,7 +65,8 @@ func (s *Server) serveImage(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// thumbnailName replaces the extension of a file name by that of a thumbnail with the given media type.
+// thumbnailName replaces the extension of a file name by the extension of thumbnails with the
+// given media type.
 func thumbnailName(name, mimeType string) string {
 	if name == "" {
 		return ""

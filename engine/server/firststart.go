@@ -70,7 +70,7 @@ func (s *Server) importAccess(ctx context.Context, a *loadedApp) error {
 	return nil
 }
 
-// logAccess logs the refused entries of the folder acl and the number of imported ones.
+// logAccess logs the refused entries of the folder acl, and the number of imported entries.
 func (s *Server) logAccess(done appdata.ImportedACL) {
 	for _, line := range done.RejectedEntries() {
 		s.log.Warn(line + ": " + mistake.ACLEntry.Resolution)
@@ -83,7 +83,7 @@ func (s *Server) logAccess(done appdata.ImportedACL) {
 	}
 }
 
-// logObjects logs the refused objects of the folder data and the number of imported ones.
+// logObjects logs the refused objects of the folder data, and the number of imported objects.
 func (s *Server) logObjects(r *transfer.Report, took time.Duration) {
 	for _, f := range r.Refused {
 		f.Where = filepath.Join(appdata.DataDir, f.Where)

@@ -94,9 +94,10 @@ func scriptConfig(c *deploy.Config, database string, dev bool, log *slog.Logger)
 	}
 }
 
-// hiddenFromScripts returns the paths of the files that the server keeps: the database, the files beside it, and the
-// contents of file attributes. Scripts reach this data only as the account of a request. Each path also stands for the
-// paths that begin with it. database is the URL of the database in use.
+// hiddenFromScripts returns paths of the server's own files, which scripts must not open: the
+// database, the files beside it, and the contents of file attributes. Scripts can read this data
+// only as the account of a request. Each path also stands for all paths that begin with it.
+// database is the URL of the database in use.
 func hiddenFromScripts(c *deploy.Config, database string) []string {
 	hidden := []string{c.Abs("files"), c.Abs("admin-password")}
 	for _, url := range []string{database, c.DB} {

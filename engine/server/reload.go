@@ -280,7 +280,7 @@ func (s *Server) followedFiles() []string {
 }
 
 // ShownPaths returns paths relative to the application directory, as text. It shows at most five
-// paths and the number of the others.
+// paths, and the number of further paths.
 func ShownPaths(dir string, paths []string) string {
 	const most = 5
 	var names []string

@@ -105,8 +105,8 @@ func (b *Sandbox) Fill(ctx context.Context, data bool) (done appdata.Filled, err
 	return done, err
 }
 
-// Load loads the scripts and builds all services. If a script cannot be loaded, that is not an
-// error; Scripts returns the reason.
+// Load loads the scripts and builds all services. It returns no error for a script that cannot be
+// loaded; Scripts returns the reason.
 func (b *Sandbox) Load(ctx context.Context) (err error) {
 	s := b.server
 	if s.scripts, err = script.New(scriptConfig(s.started, s.databaseURL(s.started), true, s.log)); err != nil {
@@ -183,8 +183,9 @@ func copyDatabase(from, to string) error {
 	return os.WriteFile(to, text, 0o600)
 }
 
-// sandboxSignIn signs accounts in with the secret of the sandbox as their password or in their token (see
-// Sandbox.Secret), not with the stored passwords.
+// sandboxSignIn authenticates accounts with the secret of the sandbox instead of the stored
+// passwords. The secret is the password of each account and a part of its token (see
+// Sandbox.Secret).
 type sandboxSignIn struct {
 	engine.Authenticator // checks other credentials; may be nil
 	b                    *Sandbox

@@ -6,8 +6,8 @@ import (
 	"restsrv/engine/session"
 )
 
-// openSessions creates the browser sessions of the application. If their settings have not changed,
-// it reuses those of the previous edition.
+// openSessions creates the browser sessions of the application. If their settings have not
+// changed, it reuses the sessions of the previous edition.
 func (e *edition) openSessions(_ context.Context, before *edition) (err error) {
 	c := e.config
 	if before != nil && before.accounts == e.accounts && before.config.PublicURL == c.PublicURL &&

@@ -8,8 +8,8 @@ import (
 	"restsrv/engine"
 )
 
-// TestItemLine: the line of an item is complete. Reading it returns the same values, with JSON as it was written and
-// numbers without loss.
+// TestItemLine checks that the line of an item is complete: reading the line returns the same
+// values, with JSON as it was written and numbers without loss.
 func TestItemLine(t *testing.T) {
 	pair := &engine.Class{Name: "pair", Key: []string{"a", "b"}, Properties: []*engine.Property{
 		{Name: "a", Type: engine.String}, {Name: "b", Type: engine.Int}}}

@@ -353,8 +353,8 @@ func queryFor(root *engine.Class, objects map[string]*object) (*engine.Query, er
 }
 
 // isUnchanged reports whether the stored item already has all given values. It removes passwords
-// and files that are equal to the stored ones from the given values, so that they are not stored
-// again.
+// and files that are equal to the stored passwords and files from the given values, so that they
+// are not stored again.
 func (im *importer) isUnchanged(ctx context.Context, o *object) (bool, error) {
 	// A stored object of a descendant class keeps its class and version.
 	same := o.stored.Class == o.class && o.stored.Version == o.version || slices.Contains(o.class.Descendants, o.stored.Class)

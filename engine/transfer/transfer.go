@@ -188,7 +188,7 @@ func (r *Report) addRefusal(where string, err error) {
 	r.Refused = append(r.Refused, f)
 }
 
-// ruled is an error of an object with the rule for it.
+// ruled is an error about an object, together with the rule that applies to the error.
 type ruled struct {
 	error
 	rule *mistake.Rule

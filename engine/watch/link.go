@@ -129,8 +129,8 @@ func (t *tree) follow(files []string) {
 	}
 }
 
-// covers reports whether the tree watches files with this path, or would do so if the file
-// existed.
+// covers reports whether the tree watches files with this path. It does not matter whether the
+// file exists.
 func (t *tree) covers(path string) bool { return t.inTree(path) && t.wanted(path) }
 
 // inTree reports whether a path is below the top and not in an ignored folder.

@@ -17,8 +17,8 @@ type event = fsnotify.Event
 // content.
 const attributes = fsnotify.Chmod
 
-// notifier asks the operating system for events of folders. If that is not
-// possible, it logs one warning, and polling finds the changes.
+// notifier asks the operating system for events of folders. If the system cannot send events,
+// notifier logs one warning, and polling finds the changes.
 type notifier struct {
 	source *fsnotify.Watcher // nil if unavailable
 	log    *slog.Logger

@@ -117,9 +117,8 @@ func BenchmarkDecodeRecords(b *testing.B) {
 	}
 }
 
-// TestLongNumbers checks that a number of engine.MaxNumber characters is read,
-// and that a longer one is refused with an error that has its position and
-// length.
+// TestLongNumbers checks that a number of engine.MaxNumber characters is read, and that a longer
+// number is refused with an error that contains the position and the length of the number.
 func TestLongNumbers(t *testing.T) {
 	for _, form := range []string{"%s", "[1,\n %s]", `{"a":{"b":%s}}`, "[-%s]", "[0.%s]", "[%se5]"} {
 		for _, n := range []int{1000, engine.MaxNumber + 1, 1 << 20} {

@@ -151,8 +151,9 @@ func quoted(s string) string {
 // only its presence is compared, because the record omits most ETags.
 var compared = []string{"allow", "location"}
 
-// differences returns the differences between the recorded answer and that of restsrv, one in each
-// line, sorted: the place, recorded -> restsrv.
+// differences returns the differences between the recorded answer and the answer of restsrv,
+// sorted, one in each line. A line has the place, the recorded value, ->, and the value of
+// restsrv.
 func (k counterparts) differences(e *recorded, r replied) []string {
 	found := map[string]bool{}
 	tell := func(format string, args ...any) { found[fmt.Sprintf(format, args...)] = true }

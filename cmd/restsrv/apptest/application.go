@@ -63,8 +63,8 @@ var DevelopAndTest = &Application{
 	WorkflowClass: "workflowBase@develop-and-test", WorkflowState: "simpleWorkflow@develop-and-test/canStart",
 }
 
-// EachApplication runs a test for Library and for DevelopAndTest. If the latter is not beside the repository, its test
-// is skipped.
+// EachApplication runs a test for Library and for DevelopAndTest. It skips the test for
+// DevelopAndTest if that application is not in its folder beside the repository.
 func EachApplication(t *testing.T, test func(t *testing.T, app *Application)) {
 	t.Helper()
 	for _, app := range []*Application{Library, DevelopAndTest} {
@@ -87,8 +87,8 @@ func (a *Application) Original(t *testing.T) (dir string) {
 	return dir
 }
 
-// Complete returns a copy of the application with its overlays. Later overlays replace files of
-// earlier ones.
+// Complete returns a copy of the application with its overlays. A later overlay can replace files
+// of an earlier overlay.
 func (a *Application) Complete(t *testing.T) (dir string) {
 	t.Helper()
 	dir = a.Original(t)

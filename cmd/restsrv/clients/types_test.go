@@ -153,7 +153,7 @@ var typesBad = []string{
 	`metaRepo.getListViewModel('person@t')!.columms.length && metaRepo.getNode('x').children`,
 }
 
-// typesGlobals are the globals of scripts besides those of the language.
+// typesGlobals are the globals of scripts in addition to the globals of the language.
 var typesGlobals = strings.Fields(`AbortController AbortSignal Blob Buffer CustomEvent DOMException Event EventTarget File FormData Headers Intl
 	Request Response TextDecoder TextEncoder URL URLSearchParams atob btoa clearImmediate clearInterval clearTimeout console crypto dataRepo fetch
 	fileStorage global log metaRepo options performance process queueMicrotask require setImmediate setInterval setTimeout settings shared structuredClone

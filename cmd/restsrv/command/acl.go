@@ -151,8 +151,8 @@ func (c aclSubcommand) takesArguments(args []string) bool {
 	return len(args) == n
 }
 
-// newACLLine returns the command line of a subcommand. own are the names of its flags, in addition
-// to those of all subcommands.
+// newACLLine returns the command line of a subcommand. own are the names of its own flags, in
+// addition to the flags that all subcommands have.
 func (r *aclRun) newACLLine(command string, own []string) *commandLine {
 	c := newCommandLine("acl", command, aclUsage, r.io)
 	c.databaseFlags(&r.config, &r.db)

@@ -127,7 +127,7 @@ func (r *configRun) addOverridden(name, flag, variable, value string, show func(
 	}
 }
 
-// addAll adds all settings, those of the server first.
+// addAll adds all settings, first the settings of the server.
 func (r *configRun) addAll() {
 	c := r.config
 	plain := func(text string) string { return text }

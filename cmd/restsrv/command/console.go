@@ -148,8 +148,8 @@ func (c *console) printScripts(r script.Report) {
 	c.printLine(r.Changed, strings.Join(parts, "; "), reasons)
 }
 
-// printApplication prints one line about a reload of deploy.json and the classes. If it failed, err
-// is the reason.
+// printApplication prints one line about a reload of deploy.json and the classes. If the reload
+// has failed, the line contains the reason.
 func (c *console) printApplication(r server.Reload) {
 	if r.Err == nil {
 		text := "application reloaded in " + shortDuration(r.Took)

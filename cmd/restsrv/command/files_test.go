@@ -20,7 +20,7 @@ const filesApplication = `{"namespace": "sample",
 	"classes": [{"name": "note", "key": ["id"], "properties": [{"name": "id", "type": "guid"}, {"name": "scan", "type": "file"}]}],
 	"modules": {"rest": {"globals": {"di": {"crud": {"module": "builtin/crud"}}}}}}`
 
-// upload creates a note with a file and returns the id of the file.
+// uploadFile creates a note with a file and returns the id of the file.
 func uploadFile(p *apptest.Process, t *testing.T, id, base64 string) string {
 	t.Helper()
 	status, body, err := p.Request("POST", "/rest/crud/note@sample", "application/json", `{"id":"`+id+`","scan":{"name":"a.txt","mimeType":"text/plain","body":"`+base64+`"}}`)

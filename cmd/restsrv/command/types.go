@@ -26,9 +26,9 @@ the handlers of the short form their types. If TypeScript is installed, check al
 by: tsc -p scripts/jsconfig.json
 `
 
-// jsconfig is the jsconfig.json with which editors and tsc check the scripts. The only declarations
-// are those of restsrv. Checks are strict, except those that need types for which JavaScript has no
-// syntax.
+// jsconfig is the jsconfig.json with which editors and tsc check the scripts. It uses only the
+// declarations of restsrv. The checks are strict, except the checks that need types for which
+// JavaScript has no syntax.
 const jsconfig = `{
   "compilerOptions": {
     "target": "es2022",

@@ -34,7 +34,8 @@ type archive struct {
 	ended    bool
 }
 
-// fileRow is an item of the system class of files. It contains the object that has the file.
+// fileRow is an item of the system class of files. Class, Item and Attribute name the object that
+// has the file.
 type fileRow struct {
 	ID, Hash, Name, MimeType string
 	Size                     int

@@ -272,7 +272,7 @@ func (w *writer) batch() *mutation {
 	return &mutation{method: "POST", path: "/rest/acceptor", contentType: jsonType, body: string(body), after: after}
 }
 
-// batched returns the ids of the parts in a batch: all existing ones and a few new ones.
+// batched returns the ids of the parts in a batch: all existing parts and a few new parts.
 func (w *writer) batched() []string {
 	ids := w.own(parts)
 	for range min(3, most-len(ids)) {

@@ -28,9 +28,9 @@ module.exports = {
   'GET /': async () => (await dataRepo.getList('account@s')).reduce((sum, it) => sum + it.n, 0),
 };`
 
-// TestScriptDeadlocks runs transactions of scripts that change the same objects in random order. If
-// two of them conflict, one is rolled back and answered with 503 at once, or called again if the
-// script asks for that.
+// TestScriptDeadlocks runs transactions of scripts that change the same objects in random order.
+// If two transactions conflict, one of them is rolled back. It is called again if the script asks
+// for this, and otherwise answered with 503 at once.
 func TestScriptDeadlocks(t *testing.T) {
 	t.Parallel()
 	c := apptest.NewOpenCase(t, pgtest.Database(t))

@@ -183,7 +183,7 @@ func (h *history) places() (all []int) {
 	return all
 }
 
-// kill kills one server or all of them, and starts new ones.
+// kill kills one server or all servers, and starts new servers in their place.
 func (h *history) kill() {
 	places := []int{rand.IntN(len(h.servers))}
 	if rand.IntN(4) == 0 {

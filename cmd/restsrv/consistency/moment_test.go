@@ -224,7 +224,7 @@ func (m *moments) fillBoxes(random *rand.Rand, _ int) error {
 	return m.post("/rest/acceptor", append(batch, document{"_class": "box@crash", "_id": box, "sum": strconv.Itoa(sum)}))
 }
 
-// inviteGuests creates up to three guests and deletes the oldest ones, so that there are about
+// inviteGuests creates up to three guests and deletes the oldest guests, so that there are about
 // twenty.
 func (m *moments) inviteGuests(random *rand.Rand, _ int) error {
 	come, leave := []string{}, []string{}

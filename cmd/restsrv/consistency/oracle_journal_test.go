@@ -145,7 +145,7 @@ func (j *journalReplay) apply(line string) string {
 	return ""
 }
 
-// compare compares the objects from the journal with those of the model.
+// compare compares the objects from the journal with the objects of the model.
 func (j *journalReplay) compare(classes []*engine.Class) string {
 	left := slices.Clone(j.objects)
 	for _, c := range classes {

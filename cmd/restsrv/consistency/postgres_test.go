@@ -26,8 +26,9 @@ const sharedApp = `{
 }`
 
 // TestTwoServers starts two servers concurrently on one empty database. Both must work, and each
-// must see the objects of the other. If clients create a thousand objects concurrently, there must
-// be a thousand afterwards. A new password must take effect on both servers within a second.
+// server must see the objects that the other server stores. If clients create a thousand objects
+// concurrently, there must be a thousand afterwards. A new password must take effect on both
+// servers within a second.
 func TestTwoServers(t *testing.T) {
 	url := pgtest.Database(t)
 	var servers []*apptest.Process

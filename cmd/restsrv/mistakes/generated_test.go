@@ -260,7 +260,7 @@ func (w *generatedRun) serve(dir, db string, g *generatedApp, denied []string, w
 	}
 }
 
-// check runs restsrv check. It expects findings with these codes, each in its file. If one of them
+// check runs restsrv check. It expects findings with these codes, each in its file. If a finding
 // is a mistake, check -strict must refuse the application.
 func (w *generatedRun) check(dir string, expected map[string]string) {
 	w.Helper()

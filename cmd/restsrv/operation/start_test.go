@@ -54,8 +54,8 @@ func towns(p *apptest.Process, t *testing.T) int64 {
 	return int64(len(list))
 }
 
-// TestFirstStartCutOff kills servers during their first start. No server may answer before the data
-// are complete, and a server that is not killed must complete the work of the others.
+// TestFirstStartCutOff kills servers during their first start. No server may answer before the
+// data are complete. A server that is not killed must complete the work of the killed servers.
 func TestFirstStartCutOff(t *testing.T) {
 	t.Parallel()
 	const n = 900

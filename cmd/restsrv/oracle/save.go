@@ -164,7 +164,7 @@ func (s *saving) redirectRecord(r *record) {
 }
 
 // completeKey sets key attributes that are not given from the _id of a record. If the key has
-// several attributes, it does so only if the _id has the same number of parts.
+// several attributes and the _id has another number of parts, it sets none of them.
 func completeKey(r *record) {
 	if r.id == "" {
 		return

@@ -74,7 +74,7 @@ func (a *attack) signIn(c *http.Client, user, password string) (int, time.Durati
 	return resp.StatusCode, time.Since(begin)
 }
 
-// run makes all attempts. Two of three are for one account, the others for accounts that do not
+// run makes all attempts: two thirds for one account, and one third for accounts that do not
 // exist.
 func (a *attack) run() {
 	var next atomic.Int64

@@ -59,7 +59,7 @@ type gateRights struct {
 	KeepUsable    bool     // see gateWorld.blanked
 }
 
-// all lists the attributes of a class, those of its ancestors first.
+// all lists the attributes of a class, beginning with the attributes of its ancestors.
 func (c *gateClass) all() (all []*gateProperty) {
 	if c.Ancestor != nil {
 		all = c.Ancestor.all()

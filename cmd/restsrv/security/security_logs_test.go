@@ -10,8 +10,8 @@ import (
 	"restsrv/cmd/restsrv/apptest"
 )
 
-// TestRequestSecretsAreNotLogged checks that the log at any level and the stored events do not
-// contain passwords and tokens of requests, right or wrong ones.
+// TestRequestSecretsAreNotLogged checks that the log, at any level, and the stored events do not
+// contain the passwords and tokens of requests, whether they are right or wrong.
 func TestRequestSecretsAreNotLogged(t *testing.T) {
 	t.Parallel()
 	dir := apptest.WriteApplication(t, map[string]string{"deploy.json": `{"globals": {"audit": true, "signIn": {"perAccount": 3}}, "modules": {"rest": {"globals": {

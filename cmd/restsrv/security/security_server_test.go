@@ -122,7 +122,7 @@ func member(t *testing.T, text, name string) string {
 	return value
 }
 
-// code returns the form that exchanges an authorization code of the public client app.
+// takeCode returns the form that exchanges an authorization code of the public client app.
 func takeCode(c *apptest.Case) url.Values {
 	c.Helper()
 	const verifier = "0123456789012345678901234567890123456789012"
