@@ -28,6 +28,17 @@ type Limits struct {
 	Elements        int // elements that one call of a built-in function may visit
 	Timers          int // timers of one VM
 	SharedBytes     int // bytes of the store that all VMs share
+
+	StreamTime     time.Duration // time of one streamed answer or request body
+	StreamGrace    time.Duration // time for which streamed answers continue after a reload
+	StreamBytes    int           // bytes of one streamed answer
+	Streams        int           // open streamed answers of the service
+	AccountStreams int           // open streamed answers of one account
+	UploadBytes    int           // bytes of one streamed request body
+	WorkTime       time.Duration // time of the work after an answer
+	Works          int           // requests with work after their answers
+	AccountWorks   int           // requests of one account with such work
+	WorkPromises   int           // pending promises of one request with such work
 }
 
 // whole is a limit that is a whole number: its name in the file, its place in Limits and its range.
@@ -43,6 +54,9 @@ func (l *Limits) wholeLimits() []whole {
 		{"queue", &l.Queue, 1, 1 << 20}, {"bodyBytes", &l.BodyBytes, 1, 1 << 30}, {"responseBytes", &l.ResponseBytes, 1, 1 << 30},
 		{"jsonDepth", &l.JSONDepth, 1, 5000}, {"rows", &l.Rows, 1, 10_000_000}, {"textBytes", &l.TextBytes, 1 << 10, 1 << 30},
 		{"elements", &l.Elements, 1 << 10, 100_000_000}, {"timers", &l.Timers, 1, 1_000_000}, {"sharedBytes", &l.SharedBytes, 1 << 10, 1 << 30},
+		{"streamBytes", &l.StreamBytes, 1 << 10, 1 << 50}, {"streams", &l.Streams, 1, 1 << 20}, {"accountStreams", &l.AccountStreams, 1, 1 << 20},
+		{"uploadBytes", &l.UploadBytes, 1, 1 << 50},
+		{"works", &l.Works, 1, 1 << 20}, {"accountWorks", &l.AccountWorks, 1, 1 << 20}, {"workPromises", &l.WorkPromises, 1, 1 << 20},
 	}
 }
 
@@ -53,7 +67,8 @@ type span struct {
 }
 
 func (l *Limits) timeLimits() []span {
-	return []span{{"cpuTime", &l.CPUTime}, {"wallTime", &l.WallTime}, {"transactionTime", &l.TransactionTime}, {"loadTime", &l.LoadTime}, {"idle", &l.Idle}}
+	return []span{{"cpuTime", &l.CPUTime}, {"wallTime", &l.WallTime}, {"transactionTime", &l.TransactionTime}, {"loadTime", &l.LoadTime}, {"idle", &l.Idle},
+		{"streamTime", &l.StreamTime}, {"streamGrace", &l.StreamGrace}, {"workTime", &l.WorkTime}}
 }
 
 func limitNames() (names []string) {

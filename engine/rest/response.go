@@ -40,14 +40,13 @@ const (
 	atRoute                // no route matches the request
 )
 
-// send writes the response of a handler. If the client already has the content (If-None-Match), it writes the status
-// 304.
-func (o *responder) send(r *service.Response) {
-	h := o.w.Header()
+// prepareHead sets the headers of a response, except those that depend on its body, and returns its status.
+func (o *responder) prepareHead(r *service.Response) (h http.Header, status int) {
+	h = o.w.Header()
 	for name, values := range r.Header {
 		h[name] = values
 	}
-	status := r.Status
+	status = r.Status
 	if status == 0 {
 		status = http.StatusOK
 	}
@@ -55,6 +54,13 @@ func (o *responder) send(r *service.Response) {
 	if r.ContentType != "" && h["Content-Type"] == nil {
 		h["Content-Type"] = []string{r.ContentType}
 	}
+	return h, status
+}
+
+// send writes the response of a handler. If the client already has the content (If-None-Match), it writes the status
+// 304.
+func (o *responder) send(r *service.Response) {
+	h, status := o.prepareHead(r)
 	reading := o.req.Method == http.MethodGet || o.req.Method == http.MethodHead
 	tag := r.ETag
 	if tag == "" && status == http.StatusOK && len(r.Body) > 0 && h["Etag"] == nil && h["Cache-Control"] == nil {

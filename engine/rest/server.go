@@ -206,6 +206,13 @@ type exchange struct {
 	caller engine.Caller
 
 	body, answer reservation
+	staging      *engine.Staging // nil before the handler is called
+}
+
+// end releases the resources of the request that its handler may use.
+func (x *exchange) end() {
+	x.staging.End()
+	x.body.release()
 }
 
 // newExchange determines the caller and the id of a request, and prepares its response. Errors are returned as
@@ -239,6 +246,11 @@ func (s *Server) serveService(w http.ResponseWriter, r *http.Request) {
 	x.out.form, x.out.mode, x.out.vary = m.form, m.mode, m.vary
 	defer x.answer.release()
 	resp, err := s.answerRequest(w, r, m, x)
+	if err == nil && resp.Stream != nil {
+		defer x.end()
+		x.out.sendStream(resp)
+		return
+	}
 	if err == nil {
 		err = x.answer.settle(resp.Body, isSafeMethod(x.req.Method))
 	}
@@ -292,10 +304,15 @@ func (s *Server) answerRequest(w http.ResponseWriter, r *http.Request, m *mounte
 		req.Body = s.newBody(w, r, route.MaxBody)
 	}
 	ctx := engine.WithRequest(r.Context(), account, &x.caller)
-	defer engine.StagingFrom(ctx).End()
+	x.staging = engine.StagingFrom(ctx)
 	x.body.pool, x.body.ctx, x.answer.pool, x.answer.ctx = s.cfg.Bodies, ctx, s.cfg.Answers, ctx
 	req.Input, req.Answer = &x.body, &x.answer
-	defer x.body.release()
+	streams := false // the response is a stream, during which the handler goes on
+	defer func() {
+		if !streams {
+			x.end()
+		}
+	}()
 	if !isSafeMethod(req.Method) && s.cfg.Answers != nil && s.cfg.Answers.Over(share.Key(ctx)) {
 		return nil, noRoomForAnswer()
 	}
@@ -303,6 +320,7 @@ func (s *Server) answerRequest(w http.ResponseWriter, r *http.Request, m *mounte
 	if err != nil {
 		return nil, s.suggestName(ctx, err)
 	}
+	streams = resp.Stream != nil
 	return resp, nil
 }
 

@@ -80,6 +80,7 @@ func newGeneration(r *Runtime, s Service) *Generation {
 		Service: &vm.Service{
 			Name: s.Name, Asked: s.File, Limits: s.Limits.OrDefaults(r.limits), Env: s.Env, Options: s.Options,
 			Log: log.With("service", s.Name), Dog: r.dog, Compile: r.app.Cache, Now: r.now, Dev: r.dev, OwnVMs: s.Limits.VMs > 0,
+			Ending: vm.NewEnding(), Stopping: r.stopping,
 		},
 	}
 	g.Counters = &g.lasting.counters
@@ -131,6 +132,10 @@ func (g *Generation) Close() {
 	if g.closed.Swap(true) {
 		return
 	}
+	if streams, works := g.Counters.Streams.Count(), g.Counters.Works.Count(); streams+works > 0 {
+		g.Log.Info("a version of the service was replaced while streams or works of req.waitUntil go on", "streams", streams, "streamGrace", g.Limits.StreamGrace, "works", works, "workTime", g.Limits.WorkTime)
+	}
+	g.Ending.Begin()
 	g.Group.Close()
 	g.rt.registry.remove(g)
 }

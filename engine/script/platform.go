@@ -115,6 +115,9 @@ func (p platformHost) Own(name string) goja.Value {
 	}
 	exports := p.h.JS.NewObject()
 	_ = exports.Set("Service", class)
+	_ = exports.Set("eventStream", p.h.NewFunction("eventStream", func(call goja.FunctionCall) goja.Value {
+		return p.h.CallModule("#sse", "eventStream", call.Arguments...)
+	}))
 	return exports
 }
 

@@ -1,6 +1,7 @@
 package script
 
 import (
+	"context"
 	"log/slog"
 	"path/filepath"
 	"time"
@@ -45,6 +46,7 @@ type Runtime struct {
 	settings platform.Settings
 
 	registry *registry
+	stopping *vm.Ending
 }
 
 // New starts a Runtime. Use Close to stop it. It returns an error if c.Dir cannot be used.
@@ -57,7 +59,7 @@ func New(c Config) (*Runtime, error) {
 	r := &Runtime{
 		app:    &module.Application{Dir: dir, Root: root, Cache: module.NewCache(), NodeModules: c.NodeModules, Namespace: c.Namespace},
 		limits: c.Limits.WithDefaults(), dev: c.Dev, log: c.Log, now: c.Now,
-		dog: vm.NewWatchdog(vm.NewHeap(watermark, c.Held)), intake: exchange.NewIntake(watermark), registry: newRegistry(),
+		dog: vm.NewWatchdog(vm.NewHeap(watermark, c.Held)), intake: exchange.NewIntake(watermark), registry: newRegistry(), stopping: vm.NewEnding(),
 		settings: c.Platform,
 	}
 	r.settings.Root = root
@@ -106,6 +108,32 @@ func (r *Runtime) With(c Config) (*Runtime, error) {
 }
 
 const defaultMaxCPU = 10 * time.Second
+
+// BeginStop ends the streams of server-sent events, because the server stops. Their clients connect again later.
+func (r *Runtime) BeginStop() { r.stopping.Begin() }
+
+// FinishWorks waits until no request has work that req.waitUntil continues after its answer, or until ctx ends. It
+// returns the number of requests with such work by service.
+func (r *Runtime) FinishWorks(ctx context.Context) (left map[string]int) {
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		left = map[string]int{}
+		for name, l := range r.registry.all() {
+			if n := l.counters.Works.Count(); n > 0 {
+				left[name] = n
+			}
+		}
+		if len(left) == 0 {
+			return nil
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return left
+		}
+	}
+}
 
 // Close closes all services and stops the watchdog.
 func (r *Runtime) Close() {

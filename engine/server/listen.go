@@ -114,6 +114,8 @@ func ScriptLimits(l deploy.Limits) limits.Limits {
 		CPU: l.CPUTime, Wall: l.WallTime, Transaction: l.TransactionTime, Load: l.LoadTime, Idle: l.Idle, CallStack: l.CallDepth,
 		VMs: l.VMs, InFlight: l.InFlight, Queue: l.Queue, Body: l.BodyBytes, Response: l.ResponseBytes,
 		Depth: l.JSONDepth, Rows: l.Rows, Text: l.TextBytes, Elements: l.Elements, Timers: l.Timers, Shared: l.SharedBytes,
+		StreamTime: l.StreamTime, StreamGrace: l.StreamGrace, StreamBytes: l.StreamBytes, Streams: l.Streams, AccountStreams: l.AccountStreams,
+		UploadBytes: l.UploadBytes, WorkTime: l.WorkTime, Works: l.Works, AccountWorks: l.AccountWorks, WorkPromises: l.WorkPromises,
 	}
 }
 

@@ -351,9 +351,13 @@ func (s *Server) serveOn(ctx context.Context, l net.Listener, a *appdata.App) er
 	s.log.Info("stopping", "at most", c.ShutdownTimeout)
 	drain, cancel := context.WithTimeout(context.Background(), c.ShutdownTimeout)
 	defer cancel()
+	s.scripts.BeginStop()
 	if err := h.Shutdown(drain); err != nil {
 		s.log.Warn("requests were cut off", "after", c.ShutdownTimeout)
 		_ = h.Close() // closes the remaining connections
+	}
+	for name, n := range s.scripts.FinishWorks(drain) {
+		s.log.Warn("works of req.waitUntil were cut off", "service", name, "requests", n, "after", c.ShutdownTimeout)
 	}
 	s.log.Info("stopped")
 	return nil

@@ -42,9 +42,24 @@ func (h testHost) Request(ctx context.Context, t suite.Request) (*suite.Response
 		r.Header.Set("Authorization", "Bearer "+h.b.secret+"."+t.Account)
 	}
 	answer := recorder{header: http.Header{}}
-	h.b.Handler().ServeHTTP(&answer, r)
+	if err := serveWhole(h.b.Handler(), &answer, r); err != nil {
+		return nil, err
+	}
 	answer.WriteHeader(http.StatusOK) // no effect if the status is set
 	return &suite.Response{Status: answer.status, Header: answer.sent, Body: answer.body.Bytes()}, nil
+}
+
+// serveWhole calls a handler. It returns an error if the handler has ended the connection before the end of the response.
+func serveWhole(h http.Handler, w http.ResponseWriter, r *http.Request) (err error) {
+	defer func() {
+		if p := recover(); p == http.ErrAbortHandler {
+			err = engine.Errorf(engine.Internal, "incomplete", "the body of the answer ended before it was complete; the log has the reason")
+		} else if p != nil {
+			panic(p)
+		}
+	}()
+	h.ServeHTTP(w, r)
+	return nil
 }
 
 // recorder is an http.ResponseWriter that stores the response.

@@ -248,6 +248,23 @@ type Response struct {
 	Header      http.Header
 	Body        []byte
 	Done        func() // called after Body has been sent and may be reused; may be nil
+	Stream      Stream // used instead of Body if it is not nil
+}
+
+// Stream is the body of a response that is produced while it is sent.
+type Stream interface {
+	// Send writes the body. If it returns an error, the body is not complete: the server then closes the
+	// connection, so that the client notices.
+	Send(w StreamWriter) error
+	// Close releases the resources of the stream. It is called once, even if Send is not called.
+	Close()
+}
+
+// StreamWriter receives the body of a response. Write blocks while the client does not read.
+type StreamWriter interface {
+	io.Writer
+	// Flush sends the bytes that have been written.
+	Flush() error
 }
 
 // JSON returns a response with status 200 and the given JSON.

@@ -49,6 +49,7 @@ var siblings = map[string]map[string]string{
 	"engine/script/sandbox":          {"engine/wire": "decodes the texts of JSON.parse with a bounded depth"},
 	"engine/script/shared":           {"engine/wire": "decodes items that are stored"},
 	"engine/script/suite":            {"engine/wire": "decodes the responses that tests read"},
+	"engine/script/vm":               {"engine/share": "counts streams by account"},
 	"engine/workflow":                {"engine/mistake": "has rules for mistakes in workflows", "engine/jsonfile": "names what is wrong in files that people write", "engine/formula": "compiles what transitions assign"},
 	"engine/transfer":                {"engine/mistake": "has rules for mistakes in data files", "engine/wire": "decodes what it reads", "engine/jsonfile": "names what is wrong in files that people write, and where"},
 	"engine/store/storetest":         {"engine/wire": "filters of its cases are JSON", "engine/formula": "compiles what its classes calculate", "engine/journal": "makes the records of its cases"},

@@ -30,8 +30,12 @@ func ServeRoute(ctx context.Context, s *vm.Service, in *Intake, r *service.Reque
 		body.Close()
 		return nil, err
 	}
-	defer body.Close()
 	o, err := s.Run(ctx, r, &routeWork{route: route, body: body})
+	if err == nil && o.Stream != nil {
+		o = finishStream(ctx, o, body)
+		return o.Response, o.Err
+	}
+	body.Close()
 	if err != nil {
 		return nil, err
 	}
@@ -54,7 +58,9 @@ func (w *routeWork) Start(c *vm.Call) (goja.Value, error) {
 
 // Finish implements vm.Work.
 func (w *routeWork) Finish(c *vm.Call, result goja.Value) vm.Outcome {
-	return vm.Outcome{Response: vm.BindingOf[*Binding](c.VM).BuildResponse(result)}
+	h := vm.BindingOf[*Binding](c.VM)
+	r := h.BuildResponse(result)
+	return vm.Outcome{Response: r, Stream: h.streamOf(r)}
 }
 
 // devHeader is the name of the response header that contains the position of a failure, in development mode.

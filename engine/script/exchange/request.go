@@ -194,5 +194,31 @@ func (h *Binding) newRequestProto() *goja.Object {
 	methods.Add("get", get)
 	methods.Add("header", get)
 	h.expressMethods(methods)
+	h.addWaitUntil(proto)
 	return proto
+}
+
+// addWaitUntil adds req.waitUntil(promise). It is a getter, so that operations that the script starts for the argument
+// do not run on the goroutine of the request, which has to send the answer.
+func (h *Binding) addWaitUntil(proto *goja.Object) {
+	wait := h.NewFunction("waitUntil", func(call goja.FunctionCall) goja.Value {
+		c := h.requestOf(call.This).c
+		h.ActiveCall("req.waitUntil")
+		if err := c.WaitUntil(call.Argument(0)); err != nil {
+			if vm.IsUncatchable(err) {
+				panic(err)
+			}
+			panic(h.ErrorOf(err, h.CallStack()))
+		}
+		return goja.Undefined()
+	})
+	get := h.NewFunction("get waitUntil", func(call goja.FunctionCall) goja.Value {
+		if o, ok := call.This.(*goja.Object); ok && o.Prototype() != nil {
+			if f, ok := o.Prototype().Export().(*requestFields); ok {
+				f.c.Detach()
+			}
+		}
+		return wait
+	})
+	_ = proto.DefineAccessorProperty("waitUntil", get, nil, goja.FLAG_TRUE, goja.FLAG_FALSE)
 }

@@ -48,6 +48,12 @@ func (h *Binding) responseOf(result goja.Value) *service.Response {
 		if made := h.Platform.Answer(o); made != nil {
 			return h.envelopeResponse(made, made.Get("data"))
 		}
+		if described := h.Platform.Events(o); described != nil {
+			return h.eventsResponse(described)
+		}
+		if h.isStream(o) {
+			return h.streamResponse(o)
+		}
 	}
 	if o.ClassName() == "Object" && !js.IsStored(o) {
 		if data := o.Get("data"); data != nil && isPayload(data) && hasOwn(o, "data") {
@@ -158,7 +164,7 @@ func (h *Binding) envelopeResponse(o *goja.Object, data goja.Value) *service.Res
 		r.ContentType += "; charset=utf-8"
 	}
 	if r.Status == http.StatusNoContent || r.Status == http.StatusNotModified {
-		r.Body, r.ContentType = nil, ""
+		r.Body, r.ContentType = nil, "" // streamOf ends a stream
 	}
 	return r
 }
@@ -171,6 +177,9 @@ func (h *Binding) payloadResponse(data goja.Value) *service.Response {
 		if b, ok := js.BytesOf(o); ok {
 			return &service.Response{ContentType: octetStream, Body: append([]byte(nil), b...)}
 		}
+	}
+	if h.isStream(data) {
+		return h.streamResponse(data)
 	}
 	return h.jsonResponse(data)
 }

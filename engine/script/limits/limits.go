@@ -29,6 +29,17 @@ type Limits struct {
 	Body        int           // bytes of a request body, default 10 MiB
 	Shared      int           // bytes of the shared store, default 16 MiB
 	Calls       int           // calls after which a VM is replaced, default 10,000
+
+	StreamTime     time.Duration // duration of a streamed body, default 1 h
+	StreamGrace    time.Duration // time for which streams continue after their service was reloaded, default 30 s
+	StreamBytes    int           // bytes of a streamed answer, default 1 GiB
+	Streams        int           // open streamed answers of a service, default 256
+	AccountStreams int           // open streamed answers of one account, default 32
+	UploadBytes    int           // bytes of a request body that the script reads as a stream, default 1 GiB
+	WorkTime       time.Duration // duration of the work that req.waitUntil continues after the answer, default 30 s
+	Works          int           // requests of a service with such work, default 256
+	AccountWorks   int           // requests of one account with such work, default 32
+	WorkPromises   int           // pending promises of one request, default 100
 }
 
 // WithDefaults returns l with the defaults in place of its zero fields.
@@ -38,6 +49,8 @@ func (l Limits) WithDefaults() Limits {
 		CallStack: 1000, VMs: max(4, 2*runtime.GOMAXPROCS(0)), InFlight: 128, Queue: 1024, Timers: 1000,
 		Source: 4 << 20, Response: 64 << 20, Depth: 512, Rows: 50_000, Text: 64 << 20, Elements: 1_000_000,
 		Body: service.DefaultMaxBody, Shared: 16 << 20, Calls: 10_000,
+		StreamTime: time.Hour, StreamGrace: 30 * time.Second, StreamBytes: 1 << 30, Streams: 256, AccountStreams: 32, UploadBytes: 1 << 30,
+		WorkTime: 30 * time.Second, Works: 256, AccountWorks: 32, WorkPromises: 100,
 	})
 }
 
@@ -45,6 +58,7 @@ func (l Limits) WithDefaults() Limits {
 func (l Limits) OrDefaults(def Limits) Limits {
 	for _, d := range []struct{ to, from *time.Duration }{
 		{&l.CPU, &def.CPU}, {&l.Wall, &def.Wall}, {&l.Load, &def.Load}, {&l.Transaction, &def.Transaction}, {&l.Idle, &def.Idle},
+		{&l.StreamTime, &def.StreamTime}, {&l.StreamGrace, &def.StreamGrace}, {&l.WorkTime, &def.WorkTime},
 	} {
 		if *d.to <= 0 {
 			*d.to = *d.from
@@ -55,6 +69,8 @@ func (l Limits) OrDefaults(def Limits) Limits {
 		{&l.Timers, &def.Timers}, {&l.Source, &def.Source}, {&l.Response, &def.Response}, {&l.Depth, &def.Depth},
 		{&l.Rows, &def.Rows}, {&l.Text, &def.Text}, {&l.Elements, &def.Elements},
 		{&l.Body, &def.Body}, {&l.Shared, &def.Shared}, {&l.Calls, &def.Calls},
+		{&l.StreamBytes, &def.StreamBytes}, {&l.Streams, &def.Streams}, {&l.AccountStreams, &def.AccountStreams}, {&l.UploadBytes, &def.UploadBytes},
+		{&l.Works, &def.Works}, {&l.AccountWorks, &def.AccountWorks}, {&l.WorkPromises, &def.WorkPromises},
 	} {
 		if *n.to <= 0 {
 			*n.to = *n.from

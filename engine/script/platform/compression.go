@@ -29,15 +29,15 @@ func compressionNative(p *Platform) goja.Value {
 			if v := call.Argument(1); !goja.IsUndefined(v) {
 				level = int(v.ToInteger())
 			}
-			c, err := codec.NewCompressor(compressionFormats[call.Argument(0).String()], level, p.dictionaryOf(call.Argument(2)))
+			c, err := codec.NewCompressor(compressionFormats[call.Argument(0).String()], level, dictionaryOf(p, call.Argument(2)))
 			if err != nil {
 				p.fail("RangeError", "ERR_OUT_OF_RANGE", "zlib: %v", err)
 			}
-			return p.codecObject(c)
+			return newCodecObject(p, c)
 		},
 		"decompressor": func(call goja.FunctionCall) goja.Value {
 			strict := goja.IsUndefined(call.Argument(1)) || call.Argument(1).ToBoolean()
-			return p.codecObject(codec.NewDecompressor(compressionFormats[call.Argument(0).String()], p.dictionaryOf(call.Argument(2)), strict))
+			return newCodecObject(p, codec.NewDecompressor(compressionFormats[call.Argument(0).String()], dictionaryOf(p, call.Argument(2)), strict))
 		},
 		"crc32": func(call goja.FunctionCall) goja.Value {
 			return p.js.ToValue(crc32.Update(uint32(call.Argument(1).ToInteger()), crc32.IEEETable, p.needBytes(call.Argument(0), "crc32")))
@@ -47,18 +47,18 @@ func compressionNative(p *Platform) goja.Value {
 	})
 }
 
-func (p *Platform) dictionaryOf(v goja.Value) []byte {
+func dictionaryOf(p *Platform, v goja.Value) []byte {
 	if goja.IsUndefined(v) {
 		return nil
 	}
 	return p.needBytes(v, "dictionary")
 }
 
-func (p *Platform) codecObject(c codec.Codec) goja.Value {
+func newCodecObject(p *Platform, c codec.Codec) goja.Value {
 	return p.newNatives(natives{
 		"write": func(call goja.FunctionCall) goja.Value {
 			if err := c.Write(p.needBytes(call.Argument(0), "write")); err != nil {
-				p.failCodec(err)
+				failCodec(p, err)
 			}
 			return nil
 		},
@@ -76,14 +76,14 @@ func (p *Platform) codecObject(c codec.Codec) goja.Value {
 			case io.EOF:
 				return nil
 			}
-			p.failCodec(err)
+			failCodec(p, err)
 			return nil
 		},
 	})
 }
 
 // failCodec throws an error with the codes of Node.
-func (p *Platform) failCodec(err error) {
+func failCodec(p *Platform, err error) {
 	text, code, errno := err.Error(), "Z_DATA_ERROR", -3
 	switch {
 	case errors.Is(err, codec.ErrTruncated):

@@ -49,6 +49,27 @@ func (p *Platform) Answer(o *goja.Object) *goja.Object {
 	return made
 }
 
+// Events returns the object {source, headers, heartbeat} for a result of the function eventStream of the module
+// restsrv. It returns nil for any other object.
+func (p *Platform) Events(o *goja.Object) *goja.Object {
+	if p.modules["#sse"] == nil {
+		return nil // no script of this VM has used eventStream
+	}
+	describe, _ := goja.AssertFunction(p.Module("#sse").(*goja.Object).Get("describe"))
+	v, err := describe(goja.Undefined(), o)
+	must(err)
+	described, _ := v.(*goja.Object)
+	return described
+}
+
+// AsyncIterator returns the symbol asyncIterator, or nil if no script of this VM has needed it so far.
+func (p *Platform) AsyncIterator() *goja.Symbol {
+	if p.asyncIterator == nil && p.patched&symbolPatch != 0 {
+		p.asyncIterator, _ = p.js.Get("Symbol").(*goja.Object).Get("asyncIterator").(*goja.Symbol)
+	}
+	return p.asyncIterator
+}
+
 // sendRequest implements send({url, method, headers, body, redirect}). The promise is resolved with the result of
 // newReply. If the request failed, it is resolved with {error: message, timeout, code, reason}.
 func (p fetcher) sendRequest(call goja.FunctionCall) goja.Value {

@@ -67,6 +67,8 @@ func webModules() map[string]module {
 		"#fetch":    {file: "fetch", native: fetchNative},
 		"#event":    {file: "event", native: eventNative},
 		"#streams":  {file: "streams", native: compressionNative},
+		"#source":   {file: "source"},
+		"#sse":      {file: "sse"},
 		"#ponyfill": {file: "streams/ponyfill"},
 		"#subtle":   {file: "subtle", native: cryptoNative(cryptojs.Subtle)},
 	}

@@ -20,6 +20,9 @@ func patches() []patch {
 
 var patchTable = patches()
 
+// symbolPatch is the patch that adds the symbol asyncIterator.
+var symbolPatch = needs(1) << slices.IndexFunc(patchTable, func(p patch) bool { return p.name == "symbols" })
+
 // needs is a set of patches: bit i stands for patchTable[i].
 type needs uint64
 

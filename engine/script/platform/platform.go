@@ -104,7 +104,8 @@ type Platform struct {
 	modules map[string]goja.Value // by canonical name
 	patched needs
 
-	inspectSym *goja.Symbol
+	inspectSym    *goja.Symbol
+	asyncIterator *goja.Symbol // see AsyncIterator
 }
 
 // New returns the Platform of a VM. It does not create any part yet.

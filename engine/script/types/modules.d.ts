@@ -7,7 +7,9 @@ declare module "restsrv" {
     addHandler(router: any, path: string, method: restsrv.Method, handler: (this: any, req: restsrv.Request) => unknown): Promise<void>;
     route(router: any): Promise<unknown>;
   }
-  export { Service };
+  /** The answer of a handler with server-sent events. retry is in milliseconds, heartbeat in seconds. */
+  function eventStream(events: restsrv.ServerEvents | (() => restsrv.ServerEvents), options?: { retry?: number; heartbeat?: number; headers?: restsrv.Answer["headers"] }): restsrv.EventStream;
+  export { Service, eventStream };
   export type Routes = restsrv.Routes;
   export type Request = restsrv.Request;
   export type Answer = restsrv.Answer;

@@ -33,6 +33,8 @@ declare namespace restsrv {
     readonly rawBody: Buffer;
     get(header: string): string | undefined;
     header(header: string): string | undefined;
+    /** Lets work continue after the answer until the promise settles, at most for the limit workTime. */
+    waitUntil(promise: unknown): void;
     [added: string]: any;
   }
   /** A result with its own headers or status. */
@@ -41,7 +43,12 @@ declare namespace restsrv {
     status?: number;
     headers?: { [name: string]: string | number } | string[];
   }
-  /** The result of a handler, or a promise of it. It is sent as JSON, except for bytes and an Answer. */
+  /** A server-sent event: a text, or its fields. */
+  type ServerEvent = string | number | { data?: unknown; event?: string; id?: string | number; retry?: number; comment?: string };
+  type ServerEvents = AsyncIterable<ServerEvent> | Iterable<ServerEvent>;
+  /** The result of eventStream. */
+  interface EventStream { readonly __events: unique symbol }
+  /** The result of a handler, or a promise of it. It is sent as JSON, except for bytes, streams and an Answer. */
   type Handler = (req: Request) => unknown;
   type Method = "GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE" | "OPTIONS" | "SEARCH";
   /** The short form of a service: module.exports = {'GET /:id': async (req) => ...}. */

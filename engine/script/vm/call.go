@@ -23,6 +23,10 @@ type Outcome struct {
 	None     bool // the function returned undefined
 
 	Displaced bool // the VM was discarded during the call, and the call cannot be repeated
+
+	// Stream is the body of Response if the script produces it while it is sent. The call goes on until the caller of
+	// Run closes the stream.
+	Stream *Stream
 }
 
 // Work defines what a call runs and what happens with the result. There are implementations for the handlers of
@@ -52,17 +56,19 @@ type Call struct {
 	ctx     context.Context // of the request
 	start   time.Time
 
-	out   Outcome       // valid when the call is over
-	done  chan *pending // buffered; receives an operation to run, or nil when out is set
-	Over  atomic.Bool   // out is set
-	begun atomic.Bool   // the handler has been started
-	Wrote atomic.Bool   // the script called a method of the repository that writes
+	out     Outcome       // valid when the call is answered
+	done    chan *pending // buffered; receives an operation to run, or nil when out is set
+	settled atomic.Bool   // out is set or about to be set
+	Over    atomic.Bool   // the call has ended: it is answered, and does not go on after its answer
+	begun   atomic.Bool   // the handler has been started
+	Wrote   atomic.Bool   // the script called a method of the repository that writes
 
 	mu     sync.Mutex
 	inner  context.Context // ctx with the wall-time limit, for operations; created by Context
 	cancel context.CancelFunc
 
 	doing atomic.Bool // the goroutine of the request runs an operation
+	after after       // used if the call goes on after its answer has begun
 
 	VM     *VM
 	locals []any // see LocalOf
@@ -136,16 +142,33 @@ func (g *Service) runOnce(c *Call) (Outcome, error) {
 	if err != nil {
 		return Outcome{}, err
 	}
-	defer g.Group.release(v)
 	c.VM = v
 	if !v.addCall(c) {
+		g.Group.release(v)
 		return Outcome{again: true}, nil
 	}
-	defer v.removeCall(c)
 	if !v.Do(Task{c, c.runHandler}, false) {
+		c.end()
 		return Outcome{again: true}, nil
 	}
-	return c.wait(), nil
+	o := c.wait()
+	if c.Over.Load() {
+		c.end()
+	} else {
+		c.goOn()
+	}
+	return o, nil
+}
+
+// end removes the call from its VM and returns its slot.
+func (c *Call) end() {
+	v := c.VM
+	v.removeCall(c)
+	if c.after.gaveBack {
+		v.Service.Group.forget(v)
+	} else {
+		v.Service.Group.release(v)
+	}
 }
 
 // acquireVM takes a VM from the group. It waits at most until the wall-time limit of the call.
@@ -270,7 +293,7 @@ func (c *Call) endLate() {
 // handOver passes an operation to the goroutine of the request. It returns false if that goroutine already has an
 // operation. It must be called inside a turn.
 func (c *Call) handOver(p *pending) bool {
-	if c.handed != nil {
+	if c.handed != nil || c.after.detached {
 		return false
 	}
 	c.handed = p
@@ -293,9 +316,10 @@ func timeoutError(g *Service) error {
 // finish sets the outcome and ends the call. It returns false if the call already has an outcome, which then stays.
 // If the goroutine of the request is running an operation, finish cancels the context of the operation.
 func (c *Call) finish(o Outcome) bool {
-	if !c.Over.CompareAndSwap(false, true) {
+	if !c.settled.CompareAndSwap(false, true) {
 		return false
 	}
+	c.Over.Store(true)
 	c.out = o
 	c.done <- nil
 	if c.doing.Load() {
@@ -308,6 +332,8 @@ func (c *Call) finish(o Outcome) bool {
 func (c *Call) fail(f *Failure) {
 	switch {
 	case c.Over.Load():
+	case c.after.active.Load():
+		c.failAfter(f)
 	case !time.Now().Before(c.start.Add(c.Service.Limits.Wall)): // the time limit caused the failure
 		c.finish(Outcome{Err: timeoutError(c.Service)})
 	default:
@@ -318,6 +344,10 @@ func (c *Call) fail(f *Failure) {
 // handleDiscard ends the call after its VM was discarded. Run then repeats the call, unless the call may have changed
 // data.
 func (c *Call) handleDiscard() {
+	if c.after.active.Load() {
+		c.failAfter(errDiscarded)
+		return
+	}
 	if c.begun.Load() && (c.Wrote.Load() || c.Req.Method != http.MethodGet && c.Req.Method != http.MethodHead) {
 		c.finish(c.work.Displaced())
 		return
@@ -430,6 +460,10 @@ func (v *VM) answerCall(c *Call, result goja.Value) (err error) {
 		return nil
 	}
 	v.Tally.flush(v.Service.Counters) // flush first, so that the metrics include the call when the client gets the answer
-	c.finish(o)
+	if o.Stream != nil || c.after.works && c.after.hasWork() {
+		c.answerAndGoOn(o)
+	} else {
+		c.finish(o)
+	}
 	return nil
 }

@@ -25,7 +25,7 @@ type group struct {
 	vms        []*VM
 	spawning   int         // VMs that are being created
 	failed     time.Time   // when the creation of a VM last failed
-	inflight   int         // slots in use, of all VMs
+	inflight   int         // current calls, of all VMs
 	waiting    []*waiter   // calls that wait for a slot, oldest first
 	ended      []time.Time // times of the last aborted turns, at most quarantineEnds
 	closed     bool
@@ -65,6 +65,9 @@ func (g *group) takeFree() *VM {
 	}
 	return v
 }
+
+// inUse returns the number of current calls on v. The caller must hold the lock of the group.
+func inUse(v *VM) int { return v.inflight + v.lasting }
 
 // takeSlot counts one more call on v. The caller must hold g.mu.
 func (g *group) takeSlot(v *VM) {
@@ -211,6 +214,30 @@ func (g *group) leaveQueue(w *waiter) {
 	g.release(v)
 }
 
+// giveBack returns the slot of a call on v that goes on after its answer has begun, so that other calls can use the slot.
+// The VM is kept until forget is called. In a group in which each VM takes one call at a time, the call keeps its slot;
+// giveBack then returns false.
+func (g *group) giveBack(v *VM) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.exclusive {
+		return false
+	}
+	v.inflight--
+	v.lasting++
+	g.assignSlots()
+	return true
+}
+
+// forget ends the use of v by a call that has given back its slot.
+func (g *group) forget(v *VM) {
+	g.mu.Lock()
+	v.lasting--
+	v.inflight++
+	g.mu.Unlock()
+	g.release(v)
+}
+
 // release returns a slot of v. It disposes of VMs that are no longer needed.
 func (g *group) release(v *VM) {
 	g.mu.Lock()
@@ -220,7 +247,7 @@ func (g *group) release(v *VM) {
 	g.assignSlots()
 	var drop []*VM
 	switch {
-	case v.retired && v.inflight == 0:
+	case v.retired && inUse(v) == 0:
 		drop = []*VM{v}
 	case g.closed && g.inflight == 0:
 		drop, g.vms = g.vms, nil
@@ -293,7 +320,7 @@ func (g *group) countServed() (served int) {
 // retire removes a VM from the group, so that it gets no new calls. The VM is disposed of after its last call.
 func (g *group) retire(v *VM) {
 	g.mu.Lock()
-	unused := !v.retired && v.inflight == 0
+	unused := !v.retired && inUse(v) == 0
 	v.retired = true
 	for i, other := range g.vms {
 		if other == v {
@@ -357,7 +384,7 @@ func (g *group) RemoveIdle(now time.Time) {
 	var keep, drop []*VM
 	for i, v := range g.vms {
 		spare := len(keep)+len(g.vms)-i > 1
-		if spare && v.inflight == 0 && now.Sub(v.used) > g.service.Limits.Idle {
+		if spare && inUse(v) == 0 && now.Sub(v.used) > g.service.Limits.Idle {
 			drop = append(drop, v)
 			continue
 		}

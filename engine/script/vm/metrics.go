@@ -35,10 +35,20 @@ type Metrics struct {
 	Quarantines uint64         // number of quarantines, in which each VM takes one request at a time
 	Exclusive   bool           // each VM takes one request at a time now
 
-	RawRows   uint64 // items written to responses directly, without a JavaScript object
-	MadeRows  uint64 // items for which a JavaScript object was made, because a script accessed them
-	Shared    int    // entries of the shared store
-	SharedUse int    // bytes of the shared store
+	RawRows       uint64 // items written to responses directly, without a JavaScript object
+	MadeRows      uint64 // items for which a JavaScript object was made, because a script accessed them
+	OpenStreams   int    // streamed answers that are being sent
+	Streams       uint64 // streamed answers
+	FailedStreams uint64 // streamed answers that failed in the script after they had begun
+	StreamBytes   uint64 // bytes of streamed answers that have ended
+
+	OpenWorks   int    // requests whose work goes on, or may go on, after the answer: see req.waitUntil
+	Works       uint64 // promises that were passed to req.waitUntil
+	FailedWorks uint64 // those that were rejected
+	EndedWorks  uint64 // requests whose work was ended at the time limit
+
+	Shared    int // entries of the shared store
+	SharedUse int // bytes of the shared store
 }
 
 // Bucket i of a Histogram counts durations up to 2^(firstBucket+i) microseconds. The last bucket counts all longer
@@ -120,6 +130,12 @@ type Counters struct {
 	reloads, failedReloads atomic.Uint64
 	lastReload             atomic.Int64
 	recycled, quarantines  atomic.Uint64
+
+	Streams Places // streamed answers that are being sent
+	Works   Places // requests that use req.waitUntil
+
+	streamsBegun, streamsFailed, streamBytes atomic.Uint64
+	worksBegun, worksFailed, worksEnded      atomic.Uint64
 }
 
 // CountReload counts a load of the service and records its duration.
@@ -211,6 +227,8 @@ func (c *Counters) Snapshot() Metrics {
 		Reloads: c.reloads.Load(), FailedReloads: c.failedReloads.Load(), LastReload: time.Duration(c.lastReload.Load()),
 		Recycled: c.recycled.Load(), Quarantines: c.quarantines.Load(),
 		RawRows: c.rawRows.Load(), MadeRows: c.madeRows.Load(),
+		OpenStreams: c.Streams.Count(), Streams: c.streamsBegun.Load(), FailedStreams: c.streamsFailed.Load(), StreamBytes: c.streamBytes.Load(),
+		OpenWorks: c.Works.Count(), Works: c.worksBegun.Load(), FailedWorks: c.worksFailed.Load(), EndedWorks: c.worksEnded.Load(),
 	}
 	for i, name := range outcomeNames {
 		m.Requests[name] = c.requests[i].Load()

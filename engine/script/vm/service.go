@@ -31,6 +31,9 @@ type Service struct {
 	OwnVMs   bool // the service sets limits.VMs itself
 	Legacy   bool // based on IONDV's Service class, which has other rules for texts and numbers
 
+	Ending   *Ending // of this version of the service
+	Stopping *Ending // of the server
+
 	Begin func()              // called before the first call
 	Spawn func() (*VM, error) // creates a VM and loads the module in it
 

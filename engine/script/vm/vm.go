@@ -42,7 +42,8 @@ type VM struct {
 	dead  bool // the VM was discarded and accepts no turns
 	calls map[*Call]struct{}
 
-	inflight int         // number of current calls; protected by group.mu
+	inflight int         // number of current calls that have a slot; protected by group.mu
+	lasting  int         // number of current calls that have given back their slot; protected by group.mu
 	served   int         // number of calls so far; protected by group.mu
 	retired  bool        // gets no new calls; protected by group.mu
 	used     time.Time   // time of the last use; protected by group.mu
@@ -56,7 +57,8 @@ type VM struct {
 	Routes   []Route                 // the functions that the module registered
 	Rejected map[*goja.Promise]*Call // promises rejected in this turn without a handler so far, by call
 	Timers   timers
-	Tally    tally // of this turn
+	Tally    tally     // of this turn
+	sources  []*Source // sources that have changed in this turn
 
 	suspensions suspensions
 
@@ -258,6 +260,9 @@ func (v *VM) runTurn(t Task) {
 	v.Clock.begin(v.limit)
 	v.Service.Dog.turnStarted()
 	err := v.runStep(t)
+	if len(v.sources) > 0 {
+		notifySources(v)
+	}
 	took, stopped := v.Clock.end()
 	culprit := v.Call
 	if culprit == nil {
