@@ -105,7 +105,7 @@ func TestFetch(t *testing.T) {
 		{`fetch('AT/long').then((r) => r.text())`, `!TypeError: fetch: the answer of HOST is longer than 1500 bytes, the limit globals.scripts.fetch.maxBytes of deploy.json`},
 		{`fetch('AT/bomb').then((r) => r.text())`, `!TypeError: fetch: the answer of HOST is longer than 1500 bytes, …`},
 		{`fetch('AT/broken').then((r) => r.text())`, `!TypeError: fetch failed: HOST: the connection was closed`},
-		{`fetch('AT/json').then((r) => r.body.getReader())`, `!NotSupportedError: response.body is not supported, there are no streams here: read text(), json(), bytes() or arrayBuffer()`},
+		{`fetch('AT/json').then(async (r) => { let n = 0; for await (const b of r.body) n += b.length; return [n, r.bodyUsed] })`, `[12,true]`},
 		{`fetch('AT/json').then(async (r) => { await r.text(); return r.json() })`, `!TypeError: Body is unusable: Body has already been read`},
 		{`fetch('AT/json').then(async (r) => { const c = r.clone(); return [(await c.json()).a, (await r.text()).length] })`, `[[1],9]`},
 		{`fetch('AT/echo', {method: 'POST', body: 'x=1&y=2', headers: {'content-type': 'application/x-www-form-urlencoded'}}).then((r) => r.status)`, `201`},
@@ -157,7 +157,7 @@ func TestFetchObjects(t *testing.T) {
 		{`new Response('a=1&b=%20').formData().catch((e) => e.message)`, `"formData: the body is no form"`},
 		{`(async () => { const f = new FormData(); f.set('a', '1'); f.append('f', new Blob(['xyz']), 'n.txt'); const back = await new Response(f).formData(); return [[...back.keys()], back.get('a'), back.get('f').name, await back.get('f').text(), back.get('f').size] })()`, `[["a","f"],"1","n.txt","xyz",3]`},
 		{`(async () => { const b = new Blob(['ab', new Uint8Array([99]), new Blob(['d'])], {type: 'Text/Plain'}); return [b.size, b.type, await b.text(), await b.slice(1, -1).text(), b instanceof Blob] })()`, `[4,"text/plain","abcd","bc",true]`},
-		{`new Blob(['x']).stream()`, `!NotSupportedError: blob.stream() is not supported, …`},
+		{`(async () => { let n = 0, chunks = 0; for await (const b of new Blob(['x'.repeat(100000)]).stream()) { n += b.length; chunks++; } return [n, chunks] })()`, `[100000,2]`},
 		{`(() => { const r = new Request('http://h/', {method: 'put', body: 'x'}), s = new Request(r, {headers: {a: 'b'}}); return [s.method, r.bodyUsed, s.headers.get('a')] })()`, `["PUT",true,"b"]`},
 	})
 }

@@ -33,6 +33,15 @@ func (p platformHost) Context() (context.Context, bool) {
 	return c.Context(), true
 }
 
+// Lifetime implements platform.Host.
+func (p platformHost) Lifetime() (context.Context, bool) {
+	c := p.h.Call
+	if c == nil || c.Over.Load() {
+		return nil, false
+	}
+	return c.Lifetime(), true
+}
+
 // Promise implements platform.Host. It runs work as a vm.Operation.
 func (p platformHost) Promise(what string, work func(ctx context.Context) func() goja.Value) goja.Value {
 	run := p.h.AsyncFunction(what, func(goja.FunctionCall) (vm.Operation, error) {

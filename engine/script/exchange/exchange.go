@@ -60,7 +60,7 @@ func (w *routeWork) Start(c *vm.Call) (goja.Value, error) {
 func (w *routeWork) Finish(c *vm.Call, result goja.Value) vm.Outcome {
 	h := vm.BindingOf[*Binding](c.VM)
 	r := h.BuildResponse(result)
-	return vm.Outcome{Response: r, Stream: h.streamOf(r)}
+	return vm.Outcome{Response: r, Stream: h.streamOf(c, r)}
 }
 
 // devHeader is the name of the response header that contains the position of a failure, in development mode.

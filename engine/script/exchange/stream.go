@@ -66,14 +66,15 @@ func (p *pendingStream) Send(service.StreamWriter) error { return nil }
 // Close implements service.Stream. It is not called.
 func (p *pendingStream) Close() {}
 
-// streamOf starts the stream of a response, if it has one.
-func (h *Binding) streamOf(r *service.Response) *vm.Stream {
+// streamOf starts the stream of the response r to the call c, if it has one.
+func (h *Binding) streamOf(c *vm.Call, r *service.Response) *vm.Stream {
 	p, ok := r.Stream.(*pendingStream)
 	if !ok {
 		return nil
 	}
 	r.Stream = nil
-	if c := h.Call; c.Req.Method == http.MethodHead || r.Status == http.StatusNoContent || r.Status == http.StatusNotModified {
+	h.Call = c // the functions of the platform that BuildResponse has called may have ended the asynchronous context
+	if c.Req.Method == http.MethodHead || r.Status == http.StatusNoContent || r.Status == http.StatusNotModified {
 		h.cancelUnread(p.value)
 		return nil
 	}

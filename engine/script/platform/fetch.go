@@ -38,7 +38,8 @@ type reply struct {
 	url        string
 	redirected bool
 	body       []byte
-	broken     error // error that made the body incomplete, or nil
+	broken     error     // error that made the body incomplete, or nil
+	transfer   *transfer // used instead of body if the body is still arriving
 }
 
 // errTimeout is the error if a request takes longer than Fetch.Timeout.
@@ -48,16 +49,30 @@ func (e errTimeout) Error() string {
 	return "fetch: the server did not answer within " + e.limit.String() + ", the limit globals.scripts.fetch.timeout of deploy.json"
 }
 
-// send sends a request, follows redirects, and reads the whole response. It checks the URL of the request and of each
-// redirect.
-func (f *Fetch) send(ctx context.Context, m *message) (*reply, error) {
-	limit := f.Timeout
-	if limit <= 0 {
-		limit = DefaultFetchTimeout
+// send sends a request, follows redirects, and reads the head of the response. It checks the URL of the request and of
+// each redirect. If lazy is true, the body may be read later; otherwise send reads it.
+func (f *Fetch) send(ctx context.Context, m *message, lazy bool) (*reply, error) {
+	t := newTransfer(ctx, f, m)
+	r, err := f.receiveHead(t, m)
+	if err != nil {
+		t.close()
+		return nil, err
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, limit, errTimeout{limit})
-	defer cancel()
-	r := &reply{}
+	if n := t.response.ContentLength; lazy && (n < 0 || n > smallResponse) {
+		t.timer.Stop()
+		r.transfer = t
+		return r, nil
+	}
+	r.body, r.broken = t.readAll()
+	return r, nil
+}
+
+// smallResponse is the size up to which a response is read together with its head, in bytes.
+const smallResponse = 64 << 10
+
+// receiveHead sends a request and receives the head of the response that is not a redirect to be followed.
+func (f *Fetch) receiveHead(t *transfer, m *message) (*reply, error) {
+	ctx, r := t.ctx, &reply{}
 	for hop := 0; ; hop++ {
 		if err := checkMessage(m); err != nil {
 			return nil, err
@@ -75,7 +90,8 @@ func (f *Fetch) send(ctx context.Context, m *message) (*reply, error) {
 			next = response.Header.Get("Location")
 		}
 		if next == "" || m.redirect == "manual" {
-			f.readResponse(ctx, m, r, response)
+			t.response = response
+			r.setHead(m, response)
 			return r, nil
 		}
 		_, _ = io.CopyN(io.Discard, response.Body, 64<<10)
@@ -155,9 +171,8 @@ func (m *message) followRedirect(location string, status int) error {
 	return nil
 }
 
-// readResponse copies the response into r. It reads at most Fetch.MaxBytes of the body.
-func (f *Fetch) readResponse(ctx context.Context, m *message, r *reply, response *http.Response) {
-	defer response.Body.Close()
+// setHead copies the head of a response into r.
+func (r *reply) setHead(m *message, response *http.Response) {
 	r.status, r.url = response.StatusCode, m.url.href()
 	r.statusText = strings.TrimSpace(strings.TrimPrefix(response.Status, decimal(response.StatusCode)))
 	if at := strings.IndexByte(r.url, '#'); at >= 0 {
@@ -172,19 +187,6 @@ func (f *Fetch) readResponse(ctx context.Context, m *message, r *reply, response
 		for _, value := range response.Header[name] {
 			r.headers = append(r.headers, strings.ToLower(name), value)
 		}
-	}
-	limit := f.MaxBytes
-	if limit <= 0 {
-		limit = DefaultFetchBytes
-	}
-	body, err := io.ReadAll(io.LimitReader(response.Body, limit+1))
-	switch {
-	case err != nil:
-		r.broken = explainError(ctx, m, err)
-	case int64(len(body)) > limit:
-		r.broken = refusedError("fetch: the answer of %s is longer than %d bytes, the limit globals.scripts.fetch.maxBytes of deploy.json", m.url.hostPort(), limit)
-	default:
-		r.body = body
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"mime"
 	"mime/multipart"
 	"net"
+	"sync"
 	"syscall"
 
 	"github.com/dop251/goja"
@@ -33,6 +34,10 @@ func fetchNative(p *Platform) goja.Value {
 		},
 		"boundary":  func(goja.FunctionCall) goja.Value { return p.js.ToValue("----restsrv" + rand.Text()) },
 		"multipart": fetcher{p}.readMultipart,
+		"checkSize": func(call goja.FunctionCall) goja.Value {
+			p.checkSize(call.Argument(0).ToInteger(), "body")
+			return nil
+		},
 	})
 }
 
@@ -84,16 +89,24 @@ func (p fetcher) sendRequest(call goja.FunctionCall) goja.Value {
 		body = []byte{}
 	}
 	m, err := newMessage(parseURL(in.Get("url").String(), nil), in.Get("method").String(), headers, body, in.Get("redirect").String())
-	stopped, stop := context.WithCancel(context.Background())
+	life, ok := p.host.Lifetime()
+	if !ok {
+		life = context.Background() // Promise throws
+	}
+	life, stop := context.WithCancel(life)
 	settings := p.host.Settings()
 	promise := p.host.Promise("fetch", func(ctx context.Context) func() goja.Value {
-		defer stop()
+		defer context.AfterFunc(ctx, stop)()
 		var r *reply
 		if err == nil {
-			ctx, cancel := context.WithCancel(ctx)
-			defer cancel()
-			defer context.AfterFunc(stopped, cancel)()
-			r, err = settings.Fetch.send(ctx, m)
+			lazy := p.transfers.Add(1) <= maxTransfers
+			leave := sync.OnceFunc(func() { p.transfers.Add(-1) })
+			if r, err = settings.Fetch.send(life, m, lazy); r != nil && r.transfer != nil {
+				r.transfer.onClose(leave)
+			} else {
+				leave()
+				stop()
+			}
 		}
 		return func() goja.Value {
 			if err != nil {
@@ -121,11 +134,44 @@ func (p fetcher) newReply(r *reply) goja.Value {
 	_ = o.Set("headers", p.js.NewArray(list...))
 	_ = o.Set("url", r.url)
 	_ = o.Set("redirected", r.redirected)
+	if r.transfer != nil {
+		_ = o.Set("reader", p.newReader(r.transfer))
+		return o
+	}
 	_ = o.Set("body", p.arrayBuffer(r.body))
 	if r.broken != nil {
 		_ = o.Set("broken", p.newFailure(r.broken))
 	}
 	return o
+}
+
+// maxTransfers is the maximum number of responses of a VM whose bodies are still arriving. Beyond it, fetch reads the
+// body together with the head. The number of connections that scripts leave open is limited in this way.
+const maxTransfers = 64
+
+// newReader returns the reader of a body that is still arriving: read() returns a promise of an ArrayBuffer, or of null
+// at the end, and all() of the rest. If reading fails, the promise is resolved with the result of newFailure.
+func (p fetcher) newReader(t *transfer) goja.Value {
+	promise := func(work func() ([]byte, error)) func(goja.FunctionCall) goja.Value {
+		return func(goja.FunctionCall) goja.Value {
+			return p.host.Promise("response.body", func(context.Context) func() goja.Value {
+				b, err := work()
+				return func() goja.Value {
+					switch {
+					case err == io.EOF:
+						return goja.Null()
+					case err != nil:
+						return p.newFailure(err)
+					}
+					return p.arrayBuffer(b)
+				}
+			})
+		}
+	}
+	return p.newNatives(natives{"read": promise(t.readPiece), "all": promise(func() ([]byte, error) {
+		t.timer.Reset(t.limit)
+		return t.readAll()
+	})})
 }
 
 func (p fetcher) newFailure(err error) goja.Value {

@@ -84,7 +84,7 @@ func ask(f *Fetch, address string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	r, err := f.send(context.Background(), m)
+	r, err := f.send(context.Background(), m, false)
 	if err != nil {
 		return "", err
 	}

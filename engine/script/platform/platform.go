@@ -16,6 +16,7 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"sync/atomic"
 	"time"
 
 	"github.com/dop251/goja"
@@ -52,6 +53,9 @@ type Host interface {
 
 // Turns runs work for a script in later turns and outside of them, and limits its CPU time.
 type Turns interface {
+	// Lifetime returns a context that ends when the request has ended for which the script runs, also if the script
+	// continues after the answer. ok is false outside of requests.
+	Lifetime() (ctx context.Context, ok bool)
 	// Promise runs work on another goroutine and returns a promise. The function settle that work returns runs in a
 	// later turn, and the promise is resolved with its result. If settle panics, the promise is rejected. The
 	// parameter what is the name of the function that the script called. Promise throws outside of requests.
@@ -106,6 +110,7 @@ type Platform struct {
 
 	inspectSym    *goja.Symbol
 	asyncIterator *goja.Symbol // see AsyncIterator
+	transfers     atomic.Int64 // responses whose body is still arriving
 }
 
 // New returns the Platform of a VM. It does not create any part yet.

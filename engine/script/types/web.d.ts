@@ -82,6 +82,7 @@ interface Blob {
   bytes(): Promise<Uint8Array>;
   slice(start?: number, end?: number, type?: string): Blob;
   text(): Promise<string>;
+  stream(): ReadableStream<Uint8Array>;
 }
 type BlobPart = string | ArrayBuffer | ArrayBufferView | Blob;
 declare var Blob: { new (parts?: BlobPart[], options?: { type?: string }): Blob; prototype: Blob };
@@ -119,7 +120,8 @@ declare var Headers: { new (init?: Headers | Iterable<[string, string]> | { [nam
 interface RequestInit {
   method?: string;
   headers?: Headers | [string, string][] | { [name: string]: string };
-  body?: BlobPart | URLSearchParams | FormData | null;
+  body?: BlobPart | URLSearchParams | FormData | ReadableStream | null;
+  duplex?: "half";
   redirect?: "follow" | "error" | "manual";
   signal?: AbortSignal | null;
 }
@@ -131,6 +133,7 @@ interface Response {
   readonly type: string;
   readonly url: string;
   readonly headers: Headers;
+  readonly body: ReadableStream<Uint8Array> | null;
   readonly bodyUsed: boolean;
   arrayBuffer(): Promise<ArrayBuffer>;
   blob(): Promise<Blob>;
@@ -151,6 +154,7 @@ interface Request {
   readonly url: string;
   readonly headers: Headers;
   readonly signal: AbortSignal;
+  readonly body: ReadableStream<Uint8Array> | null;
   readonly bodyUsed: boolean;
   arrayBuffer(): Promise<ArrayBuffer>;
   blob(): Promise<Blob>;

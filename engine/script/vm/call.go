@@ -67,6 +67,9 @@ type Call struct {
 	inner  context.Context // ctx with the wall-time limit, for operations; created by Context
 	cancel context.CancelFunc
 
+	life    context.Context // see Lifetime
+	endLife context.CancelFunc
+
 	doing atomic.Bool // the goroutine of the request runs an operation
 	after after       // used if the call goes on after its answer has begun
 
@@ -202,6 +205,11 @@ func (v *VM) removeCall(c *Call) {
 	v.mu.Unlock()
 	c.Over.Store(true)
 	c.cancelWork()
+	c.mu.Lock()
+	if c.endLife != nil {
+		c.endLife()
+	}
+	c.mu.Unlock()
 	c.runCleanups()
 }
 
@@ -367,6 +375,20 @@ func (c *Call) Context() context.Context {
 		}
 	}
 	return c.inner
+}
+
+// Lifetime returns a context that is cancelled when the call ends. Unlike Context, it has no time limit of its own, so
+// that connections can stay open while the call goes on after its answer.
+func (c *Call) Lifetime() context.Context {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.life == nil {
+		c.life, c.endLife = context.WithCancel(context.WithoutCancel(c.ctx))
+		if c.Over.Load() {
+			c.endLife()
+		}
+	}
+	return c.life
 }
 
 // runHandler is the first turn of the call. It calls Work.Start. If Start returns a promise, the call is answered

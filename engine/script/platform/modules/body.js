@@ -1,4 +1,4 @@
-// Blob, File, FormData, and bodies of requests and responses. All bytes are in memory; there are no streams.
+// Blob, File, FormData, and bodies of requests and responses.
 'use strict';
 
 const content = new WeakMap(); // the ArrayBuffer of a Blob
@@ -16,7 +16,7 @@ class Blob {
   async arrayBuffer() { return content.get(this).slice(0); }
   async bytes() { return new Uint8Array(content.get(this).slice(0)); }
   async text() { return native.decode(content.get(this)); }
-  stream() { throw streams('blob.stream()'); }
+  stream() { return ofBytes(content.get(this)); }
   get [Symbol.toStringTag]() { return 'Blob'; }
 }
 
@@ -35,8 +35,55 @@ class File extends Blob {
 
 const isBytes = (v) => v instanceof ArrayBuffer || ArrayBuffer.isView(v);
 
-function streams(what) {
-  return new DOMException(what + ' is not supported, there are no streams here: read text(), json(), bytes() or arrayBuffer()', 'NotSupportedError');
+// pieceBytes is the size of the chunks of a stream over bytes in memory.
+const pieceBytes = 65536;
+
+// ofBytes returns a stream over the bytes of an ArrayBuffer.
+function ofBytes(buffer) {
+  let at = 0;
+  return new (require('#streams').ReadableStream)({
+    type: 'bytes',
+    pull(controller) {
+      const piece = new Uint8Array(buffer.slice(at, at + pieceBytes));
+      at += piece.length;
+      if (piece.length > 0) controller.enqueue(piece);
+      if (at >= buffer.byteLength) {
+        controller.close();
+        if (controller.byobRequest) controller.byobRequest.respond(0);
+      }
+    },
+  }, { highWaterMark: 0 });
+}
+
+// ofReader returns a stream over a reader: {read(), cancel()}. read returns a promise of an ArrayBuffer, or of null at
+// the end.
+function ofReader(reader) {
+  return new (require('#streams').ReadableStream)({
+    type: 'bytes',
+    async pull(controller) {
+      const piece = await reader.read();
+      if (piece !== null) {
+        controller.enqueue(new Uint8Array(piece));
+        return;
+      }
+      controller.close();
+      if (controller.byobRequest) controller.byobRequest.respond(0);
+    },
+    cancel() { reader.cancel(); },
+  }, { highWaterMark: 0 });
+}
+
+// collect returns the bytes of a stream.
+async function collect(stream) {
+  const parts = [], reader = stream.getReader();
+  let size = 0;
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return native.join(parts);
+    if (!(value instanceof Uint8Array)) throw new TypeError('a chunk of a body is a Uint8Array');
+    native.checkSize(size += value.length);
+    parts.push(value);
+  }
 }
 
 class FormData {
@@ -86,7 +133,7 @@ function multipart(form) {
   return { bytes: native.join(parts), type: 'multipart/form-data; boundary=' + boundary };
 }
 
-// extract returns {bytes, type} of a value that is given as a body, or null if there is none.
+// extract returns {bytes, type} or {stream, type} of a value that is given as a body, or null if there is none.
 function extract(body) {
   if (body === undefined || body === null) return null;
   if (typeof body === 'string') return { bytes: native.encode(body), type: 'text/plain;charset=UTF-8' };
@@ -94,43 +141,73 @@ function extract(body) {
   if (body instanceof Blob) return { bytes: content.get(body), type: body.type };
   if (body instanceof FormData) return multipart(body);
   if (body instanceof URLSearchParams) return { bytes: native.encode(String(body)), type: 'application/x-www-form-urlencoded;charset=UTF-8' };
-  if (typeof body === 'object' && (typeof body.getReader === 'function' || typeof body.pipe === 'function')) throw streams('a stream as the body');
+  if (typeof body === 'object' && typeof body.getReader === 'function') {
+    if (body.locked || body._disturbed) throw new TypeError('the body is a stream that is locked or has been read');
+    return { stream: body, type: '' };
+  }
+  if (typeof body === 'object' && typeof body[Symbol.asyncIterator] === 'function') return { stream: require('#streams').ReadableStream.from(body), type: '' };
   if (typeof body === 'object' && body.toString === Object.prototype.toString || Array.isArray(body)) {
     throw new TypeError('the body is an object; send JSON.stringify(body), and the header Content-Type: application/json');
   }
   return { bytes: native.encode(String(body)), type: 'text/plain;charset=UTF-8' };
 }
 
-const bodies = new WeakMap(); // {bytes, used, broken} of requests and responses
+// bodies contains {bytes, reader, stream, used, broken} of requests and responses. If there is no body, bytes is null.
+// Otherwise the content is bytes, or comes from a reader of Go, or from a stream.
+const bodies = new WeakMap();
 
-// take reads a body. It throws if the body was read before.
+const isUsed = (b) => b.used || (b.stream !== undefined && b.stream._disturbed);
+
+function checkUsable(b) {
+  if (isUsed(b) || (b.stream !== undefined && b.stream.locked)) throw new TypeError('Body is unusable: Body has already been read');
+}
+
+// take returns the bytes of a body, or a promise of them. It throws if the body was read before.
 function take(owner) {
   const b = bodies.get(owner);
-  if (b.used) throw new TypeError('Body is unusable: Body has already been read');
-  b.used = b.bytes !== null;
+  checkUsable(b);
+  if (b.bytes === null) return new ArrayBuffer(0);
+  b.used = true;
   if (b.broken) throw b.broken();
-  return b.bytes === null ? new ArrayBuffer(0) : b.bytes;
+  if (b.stream) return collect(b.stream);
+  return b.reader ? b.reader.all() : b.bytes;
+}
+
+// streamOf returns the stream of a body, which it makes at the first use.
+function streamOf(b) {
+  if (b.stream === undefined) b.stream = b.reader ? ofReader(b.reader) : ofBytes(b.bytes);
+  return b.stream;
+}
+
+// give returns the content of a body that is sent to a client: bytes, or a stream.
+function give(owner) {
+  const b = bodies.get(owner);
+  if (!b.reader && !b.stream) return take(owner);
+  checkUsable(b);
+  const stream = streamOf(b);
+  b.used = true;
+  return stream;
 }
 
 // Body is the common base of Request and Response.
 class Body {
   get body() {
-    if (bodies.get(this).bytes === null) return null;
-    throw streams(this[Symbol.toStringTag].toLowerCase() + '.body');
+    const b = bodies.get(this);
+    return b.bytes === null ? null : streamOf(b);
   }
-  get bodyUsed() { return bodies.get(this).used; }
+  get bodyUsed() { return isUsed(bodies.get(this)); }
   async arrayBuffer() { return take(this); }
-  async bytes() { return new Uint8Array(take(this)); }
-  async text() { return native.decode(take(this)); }
-  async json() { return JSON.parse(native.decode(take(this))); }
-  async blob() { return new Blob([take(this)], { type: this.headers.get('content-type') || '' }); }
+  async bytes() { return new Uint8Array(await take(this)); }
+  async text() { return native.decode(await take(this)); }
+  async json() { return JSON.parse(native.decode(await take(this))); }
+  async blob() { return new Blob([await take(this)], { type: this.headers.get('content-type') || '' }); }
   async formData() {
     const type = this.headers.get('content-type') || '', form = new FormData();
     if (/^application\/x-www-form-urlencoded/i.test(type)) {
-      new URLSearchParams(native.decode(take(this))).forEach((value, name) => form.append(name, value));
+      new URLSearchParams(native.decode(await take(this))).forEach((value, name) => form.append(name, value));
       return form;
     }
-    const parts = /^multipart\/form-data/i.test(type) ? native.multipart(take(this), type) : undefined;
+    const parts = /^multipart\/form-data/i.test(type) ? native.multipart(await take(this), type) : undefined;
     if (!parts) throw new TypeError('formData: the body is no form');
     for (const [name, file, kind, bytes] of parts) {
       if (file === null) form.append(name, native.decode(bytes));
@@ -143,8 +220,11 @@ class Body {
 // cloned returns a copy of a body for a second reader.
 function cloned(owner) {
   const b = bodies.get(owner);
-  if (b.used) throw new TypeError('clone: the body has already been read');
-  return { bytes: b.bytes && b.bytes.slice(0), used: false, broken: b.broken };
+  if (isUsed(b) || (b.stream && b.stream.locked)) throw new TypeError('clone: the body has already been read');
+  if (!b.reader && !b.stream) return { bytes: b.bytes && b.bytes.slice(0), used: false, broken: b.broken };
+  const [own, other] = streamOf(b).tee();
+  b.stream = own;
+  return { stream: other, used: false };
 }
 
-module.exports = { Blob, File, FormData, Body, bodies, extract, cloned, take };
+module.exports = { Blob, File, FormData, Body, bodies, extract, cloned, take, give, ofReader };

@@ -2,7 +2,7 @@
 'use strict';
 
 const { Headers } = require('#headers');
-const { Body, bodies, extract, cloned, take } = require('#body');
+const { Body, bodies, extract, cloned, take, give } = require('#body');
 
 const methods = ['DELETE', 'GET', 'HEAD', 'OPTIONS', 'PATCH', 'POST', 'PUT'];
 const token = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
@@ -31,9 +31,13 @@ class Request extends Body {
     const given = init.body !== undefined && init.body !== null;
     if (given && (this.#method === 'GET' || this.#method === 'HEAD')) throw new TypeError('fetch: a request with the method ' + this.#method + ' has no body');
     const body = given ? extract(init.body) : null;
-    let bytes = body && body.bytes;
-    if (!given && from && bodies.get(from).bytes !== null) bytes = take(from);
-    bodies.set(this, { bytes, used: false });
+    let content = body ? { bytes: body.bytes, stream: body.stream, used: false } : { bytes: null, used: false };
+    if (!given && from && bodies.get(from).bytes !== null) {
+      const b = bodies.get(from);
+      if (b.reader || b.stream) content = { stream: give(from), used: false };
+      else content = { bytes: take(from), used: false };
+    }
+    bodies.set(this, content);
     if (body && body.type && !this.#headers.has('content-type')) this.#headers.set('content-type', body.type);
   }
   get url() { return this.#url; }
@@ -69,7 +73,7 @@ class Response extends Body {
     if (!(Number.isInteger(this.#status) && this.#status >= 200 && this.#status <= 599)) throw new RangeError('Response: the status must be from 200 to 599');
     const content = extract(body);
     if (content && [204, 205, 304].includes(this.#status)) throw new TypeError('Response: a body cannot go with status ' + this.#status);
-    bodies.set(this, { bytes: content && content.bytes, used: false });
+    bodies.set(this, content ? { bytes: content.bytes, stream: content.stream, used: false } : { bytes: null, used: false });
     if (content && content.type && !this.#headers.has('content-type')) this.#headers.set('content-type', content.type);
   }
   static json(value, init = {}) {
@@ -118,8 +122,10 @@ function fetch(input, init) {
     const request = new Request(input, init), headers = [];
     if (request.signal) request.signal.throwIfAborted();
     for (const [name, value] of request.headers) headers.push(name, value);
-    const body = bodies.get(request).bytes === null ? null : take(request);
-    return settled(native.send({ url: request.url, method: request.method, headers, body, redirect: request.redirect }), request.signal, place);
+    const send = (body) => settled(native.send({ url: request.url, method: request.method, headers, body, redirect: request.redirect }), request.signal, place);
+    if (bodies.get(request).bytes === null) return send(null);
+    const body = take(request);
+    return body instanceof ArrayBuffer ? send(body) : body.then(send);
   } catch (e) {
     return Promise.reject(e);
   }
@@ -133,14 +139,42 @@ function settled(work, signal, place) {
     };
     if (signal) signal.addEventListener('abort', stop);
     work.promise.then((r) => {
-      if (signal) signal.removeEventListener('abort', stop);
+      const release = () => { if (signal) signal.removeEventListener('abort', stop); };
+      if (!r.reader) release();
       if (r.error !== undefined) return reject(failure(r, place));
       const pairs = [];
       for (let i = 0; i < r.headers.length; i += 2) pairs.push([r.headers[i], r.headers[i + 1]]);
-      const content = { bytes: r.body, used: false, broken: r.broken && (() => failure(r.broken, place)) };
+      const content = r.reader
+        ? { reader: readerOf(r.reader, work, signal, place, release), used: false }
+        : { bytes: r.body, used: false, broken: r.broken && (() => failure(r.broken, place)) };
       resolve(new Response(content, { ...r, headers: pairs, type: 'basic' }, secret));
     }, reject);
   });
+}
+
+// readerOf returns a reader of a body that is still arriving; see ofReader in body.js.
+function readerOf(reader, work, signal, place, release) {
+  const check = (r) => {
+    if (r === null || r instanceof ArrayBuffer) return r;
+    release();
+    throw signal && signal.aborted ? signal.reason : failure(r, place);
+  };
+  return {
+    async read() {
+      const piece = check(await reader.read());
+      if (piece === null) release();
+      return piece;
+    },
+    async all() {
+      const bytes = check(await reader.all());
+      release();
+      return bytes;
+    },
+    cancel() {
+      release();
+      work.cancel();
+    },
+  };
 }
 
 const connection = ['connection', 'content-length', 'date', 'keep-alive', 'te', 'trailer', 'transfer-encoding', 'upgrade'];
@@ -153,7 +187,7 @@ function answer(value) {
   for (const [name, text] of value.headers) {
     if (!connection.includes(name)) headers.push(name + ': ' + text);
   }
-  return { data: take(value), headers, status: value.status };
+  return { data: give(value), headers, status: value.status };
 }
 
 module.exports = { answer, fetch, Request, Response, Headers };
