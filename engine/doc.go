@@ -9,9 +9,9 @@
 // and the states of items), file.go (contents), account.go (callers and security
 // events), permission.go and view.go (permissions, their restriction by a scope, and
 // hidden attributes), error.go (failures), system.go (classes of the server itself).
-// Four packages complete the model: query reads queries, service has the contract of
-// services, describe returns classes as JSON, and inputs finds the attributes and items
-// from which a value is computed.
+// Five packages complete the model: query reads queries, service has the contract of
+// services, describe returns classes as JSON, inputs finds the attributes and items from
+// which a value is computed, and suggest finds names that resemble an unknown one.
 //
 // Glossary, one word for each concept:
 //

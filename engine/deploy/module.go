@@ -10,6 +10,7 @@ import (
 	"restsrv/engine"
 	"restsrv/engine/jsonfile"
 	"restsrv/engine/mistake"
+	"restsrv/engine/suggest"
 )
 
 // builtinPrefixes are the prefixes of modules that are written in Go: the prefix of restsrv, then
@@ -61,7 +62,7 @@ func (l *loader) resolveModule(s *Service, e jsonfile.Object) bool {
 }
 
 func choiceOf(prefix, name string, builtins []string) string {
-	if near := engine.Nearest(name, builtins); near != "" {
+	if near := suggest.Nearest(name, builtins); near != "" {
 		return engine.Quote(prefix+near) + ", or another of the builtins " + strings.Join(builtins, ", ")
 	}
 	return "one of the builtins " + strings.Join(builtins, ", ")

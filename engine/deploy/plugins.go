@@ -7,6 +7,7 @@ import (
 
 	"restsrv/engine"
 	"restsrv/engine/jsonfile"
+	"restsrv/engine/suggest"
 )
 
 // Plugin is an entry that configures a component. It is in globals.plugins, or in the section di
@@ -101,7 +102,7 @@ func (l *loader) readPlugin(e jsonfile.Object, name string, profiles map[string]
 	case e.Value("module") == nil && e.Value("executable") == nil:
 		if !builtin {
 			expected := "a module"
-			if near := engine.Nearest(name, ancestorComponents); near != "" {
+			if near := suggest.Nearest(name, ancestorComponents); near != "" {
 				expected += ", or the name " + engine.Quote(near)
 			}
 			e.Warn(e.Path, "a plug-in without a module", expected+": the entry is ignored")

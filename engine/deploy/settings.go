@@ -11,6 +11,7 @@ import (
 
 	"restsrv/engine"
 	"restsrv/engine/jsonfile"
+	"restsrv/engine/suggest"
 )
 
 // The settings of the server are in modules.rest.globals or in globals. If both contain a
@@ -25,7 +26,7 @@ var (
 func (l *loader) readSettings(globals, inner jsonfile.Object) {
 	inner.WarnUnknown(innerNames)
 	for _, f := range globals.Fields {
-		if near := engine.Nearest(f.Name, settingNames); near != "" && !slices.Contains(settingNames, f.Name) {
+		if near := suggest.Nearest(f.Name, settingNames); near != "" && !slices.Contains(settingNames, f.Name) {
 			globals.Warn(globals.At(f.Name), "unknown name "+engine.Quote(f.Name), engine.Quote(near))
 		}
 	}

@@ -6,6 +6,7 @@ import (
 
 	"restsrv/engine"
 	"restsrv/engine/jsonfile"
+	"restsrv/engine/suggest"
 )
 
 // Unused is a part of the configuration that has no effect in restsrv. It is not a mistake, since
@@ -74,7 +75,7 @@ func isWired(v any) bool {
 func (l usage) reportUsage(top, globals, modules, rest jsonfile.Object) {
 	for i, f := range globals.Fields {
 		ours := slices.Contains(settingNames, f.Name) || f.Name == "plugins" || f.Name == "di-alias"
-		if f.Value == nil || ours || isGiven(globals.Fields[i+1:], f.Name) || engine.Nearest(f.Name, settingNames) != "" {
+		if f.Value == nil || ours || isGiven(globals.Fields[i+1:], f.Name) || suggest.Nearest(f.Name, settingNames) != "" {
 			continue
 		}
 		if f.Name == "jobs" {

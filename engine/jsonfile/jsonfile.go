@@ -15,6 +15,7 @@ import (
 
 	"restsrv/engine"
 	"restsrv/engine/mistake"
+	"restsrv/engine/suggest"
 )
 
 // Object reads one JSON object field by field and collects its faults. A field that is null
@@ -171,7 +172,7 @@ func (o Object) WarnUnknown(known []string) {
 			continue
 		}
 		expected := "a name that has a meaning here: it is ignored"
-		if near := engine.Nearest(f.Name, known); near != "" {
+		if near := suggest.Nearest(f.Name, known); near != "" {
 			expected = engine.Quote(near)
 		}
 		o.Warn(o.At(f.Name), "unknown name "+engine.Quote(f.Name), expected)

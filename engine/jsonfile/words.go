@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"restsrv/engine"
+	"restsrv/engine/suggest"
 )
 
 // Member returns the JSON path of the field name in the object at path. It quotes the name if the
@@ -54,7 +55,7 @@ func Describe(v any) string {
 // is similar, it returns only that name, and otherwise a list of the known names.
 func Choice(name string, known []string) string {
 	const most = 20
-	switch near := engine.Nearest(name, known); {
+	switch near := suggest.Nearest(name, known); {
 	case near != "":
 		return engine.Quote(near)
 	case len(known) == 0:

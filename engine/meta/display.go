@@ -6,6 +6,7 @@ import (
 
 	"restsrv/engine"
 	"restsrv/engine/jsonfile"
+	"restsrv/engine/suggest"
 )
 
 // piece matches one part of a display string, such as name or name[0,1], if it has the form of an
@@ -35,7 +36,7 @@ func (l *linker) checkDisplay(a *attribute, c *engine.Class, source string) {
 		case dotted && p != nil:
 			l.warn(a, a.At("semantic"), engine.Quote(m[1])+", which leads nowhere and is shown as it is written", "a path through references to an attribute")
 		case !dotted:
-			if near := engine.Nearest(m[1], attributeNames(c)); near != "" {
+			if near := suggest.Nearest(m[1], attributeNames(c)); near != "" {
 				l.warn(a, a.At("semantic"), engine.Quote(m[1])+", which is no attribute and shown as it is written", engine.Quote(near))
 			}
 		}

@@ -10,6 +10,7 @@ import (
 	"restsrv/engine/formula"
 	"restsrv/engine/jsonfile"
 	"restsrv/engine/mistake"
+	"restsrv/engine/suggest"
 )
 
 // legacy matches a default value written as a formula in the old text syntax, such as
@@ -184,7 +185,7 @@ func (l *linker) variableDefault(a *attribute, p *engine.Property, name string) 
 	known := []string{"$$uid", "$$name", "$$now"}
 	if !slices.Contains(known, name) {
 		p.Optional = true
-		switch near := engine.Nearest(name, known); {
+		switch near := suggest.Nearest(name, known); {
 		case !ofAccount.MatchString(name):
 			l.warn(a, a.At("defaultValue"), engine.Quote(name), "$$uid, $$name, $$now or $$ and a property of accounts: the attribute is left empty")
 		case near != "":

@@ -10,6 +10,7 @@ import (
 	"restsrv/engine"
 	"restsrv/engine/jsonfile"
 	"restsrv/engine/mistake"
+	"restsrv/engine/suggest"
 )
 
 // attribute is a property whose description is being read and linked.
@@ -282,7 +283,7 @@ func typeOf(v any) (t engine.PropertyType, ok bool) {
 
 func expectedType(v any) string {
 	if s, ok := v.(string); ok {
-		if near := engine.Nearest(s, strings.Split(typeNames(allTypes), ", ")); near != "" {
+		if near := suggest.Nearest(s, strings.Split(typeNames(allTypes), ", ")); near != "" {
 			return engine.Quote(near)
 		}
 	}

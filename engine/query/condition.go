@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"restsrv/engine"
+	"restsrv/engine/suggest"
 )
 
 // Limits of a filter. They refuse input that costs more than its size suggests.
@@ -219,7 +220,7 @@ func isCondition(name string) bool { return slices.Contains(conditionNames, name
 // unknownOperator returns the error for an operator that does not exist. All callers may
 // know the operators.
 func unknownOperator(name string, known []string) error {
-	return badFilter("unknown operator %s%s", engine.Quote(name), engine.DidYouMean(name, known))
+	return badFilter("unknown operator %s%s", engine.Quote(name), suggest.DidYouMean(name, known))
 }
 
 // parseFunction reads {"op":[args]}.

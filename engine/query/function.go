@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"restsrv/engine"
+	"restsrv/engine/suggest"
 )
 
 // functionParser reads functions of expressions.
@@ -83,7 +84,7 @@ func (p functionParser) parseCall(name string, args []any, depth int) (*engine.E
 	case isAggregate(name):
 		return nil, badFilter("%s is for aggregations: it cannot be part of a filter", name)
 	}
-	return nil, badFilter("unknown function %s%s", engine.Quote(name), engine.DidYouMean(name, slices.Concat(functionNames, dateParts, conditionNames)))
+	return nil, badFilter("unknown function %s%s", engine.Quote(name), suggest.DidYouMean(name, slices.Concat(functionNames, dateParts, conditionNames)))
 }
 
 func (p functionParser) parseArithmetic(op engine.Op, args []any, depth int) (*engine.Expr, error) {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"restsrv/engine"
+	"restsrv/engine/suggest"
 )
 
 // suggestName adds the nearest known name to an error of a handler about an unknown class or
@@ -43,12 +44,12 @@ func (s *Server) suggestClass(ctx context.Context, name string) string {
 		names = append(names, c.FullName)
 	}
 	for range maxHidden {
-		near := engine.Nearest(name, names)
+		near := suggest.Nearest(name, names)
 		if near == "" {
 			return ""
 		}
 		if c, err := s.cfg.Files.Meta.Class(near); err == nil && s.mayKnow(ctx, c) {
-			return engine.DidYouMean(name, []string{near})
+			return suggest.DidYouMean(name, []string{near})
 		}
 		names = slices.DeleteFunc(names, func(other string) bool { return other == near })
 	}
@@ -80,7 +81,7 @@ func (s *Server) suggestAttribute(ctx context.Context, class, name string) strin
 			names = append(names, p.Name)
 		}
 	}
-	return engine.DidYouMean(name, names)
+	return suggest.DidYouMean(name, names)
 }
 
 // suggestRoute returns the path of the service that is most similar to an unknown path. The
@@ -93,7 +94,7 @@ func (r *router) suggestRoute(path string) string {
 			paths = append(paths, p)
 		}
 	}
-	return engine.DidYouMean(path, paths)
+	return suggest.DidYouMean(path, paths)
 }
 
 // fillPattern returns a path that fits pattern and is similar to the given path. Each part of
@@ -111,7 +112,7 @@ func fillPattern(pattern, given []string) string {
 			parts[i] = given[i]
 		case strings.ContainsAny(part, "()*?+:"):
 			return ""
-		case part == given[i] || engine.Nearest(given[i], []string{part}) != "":
+		case part == given[i] || suggest.Nearest(given[i], []string{part}) != "":
 			parts[i] = part
 		default:
 			return ""
@@ -167,7 +168,7 @@ func (s *Server) adviseService(name string) {
 		known = append(known, k)
 	}
 	slices.Sort(known)
-	s.logAdvice("there is no service " + engine.Quote(name) + engine.DidYouMean(name, known))
+	s.logAdvice("there is no service " + engine.Quote(name) + suggest.DidYouMean(name, known))
 }
 
 func (s *Server) logAdvice(message string, args ...any) {

@@ -8,6 +8,7 @@ import (
 
 	"restsrv/engine"
 	"restsrv/engine/acl"
+	"restsrv/engine/suggest"
 )
 
 func aclRoleAdd(ctx context.Context, r *aclRun, args []string) error {
@@ -169,7 +170,7 @@ func attributeWarning(c *engine.Class, name string) string {
 }
 
 func nearestHint(name string, names []string) string {
-	if near := engine.Nearest(name, names); near != "" {
+	if near := suggest.Nearest(name, names); near != "" {
 		return ": is " + engine.Quote(near) + " meant?"
 	}
 	return ""

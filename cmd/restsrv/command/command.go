@@ -10,7 +10,7 @@ import (
 
 	"github.com/schollz/progressbar/v3"
 
-	"restsrv/engine"
+	"restsrv/engine/suggest"
 )
 
 // commandLine holds the flags and arguments of one command.
@@ -79,7 +79,7 @@ func (c *commandLine) suggestFlag(err error) string {
 	}
 	var known []string
 	c.set.VisitAll(func(f *flag.Flag) { known = append(known, f.Name) })
-	near := engine.Nearest(strings.TrimPrefix(name, "-"), known)
+	near := suggest.Nearest(strings.TrimPrefix(name, "-"), known)
 	if near == "" {
 		return ""
 	}
@@ -88,7 +88,7 @@ func (c *commandLine) suggestFlag(err error) string {
 
 // unknownCommand is the usageError for a subcommand that does not exist.
 func (c *commandLine) unknownCommand(name string, known ...string) error {
-	if near := engine.Nearest(name, known); near != "" {
+	if near := suggest.Nearest(name, known); near != "" {
 		return c.usageError("unknown command %q; did you mean %s?", name, near)
 	}
 	last := len(known) - 1

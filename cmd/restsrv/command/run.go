@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"restsrv/engine"
+	"restsrv/engine/suggest"
 )
 
 // Stdio holds the streams and the environment of a command.
@@ -117,7 +117,7 @@ func parseFlags(args []string, s Stdio) (flags, error) {
 		return f, flag.ErrHelp
 	}
 	known := Names()
-	if near := engine.Nearest(args[0], known); near != "" {
+	if near := suggest.Nearest(args[0], known); near != "" {
 		return f, c.usageError("unknown command %q; did you mean %s?", args[0], near)
 	}
 	return f, c.usageError("unknown command %q; the commands are %s and, without one, serving", args[0], strings.Join(known, ", "))

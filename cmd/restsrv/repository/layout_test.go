@@ -17,7 +17,7 @@ import (
 )
 
 // modelPackages lists the packages that all others may import.
-var modelPackages = []string{"engine", "engine/query", "engine/service", "engine/describe", "engine/inputs"}
+var modelPackages = []string{"engine", "engine/query", "engine/service", "engine/describe", "engine/inputs", "engine/suggest"}
 
 // connecting lists the packages that connect all others.
 var connecting = []string{"cmd/restsrv", "cmd/restsrv/command", "cmd/restsrv/apptest", "engine/server", "engine/server/appdata", "engine/server/example"}

@@ -5,8 +5,8 @@ import (
 	"strconv"
 	"strings"
 
-	"restsrv/engine"
 	"restsrv/engine/script/platform"
+	"restsrv/engine/suggest"
 )
 
 // ourModule is the name of the built-in module with the functions of restsrv.
@@ -86,7 +86,7 @@ func (f *Files) unknownMessage(name string, from *Source) string {
 		return NotFound + strconv.Quote(name) + ": Node.js has no such module"
 	}
 	text := NotFound + strconv.Quote(name) + ": it is no built-in module"
-	if near := engine.Nearest(name, platform.ModuleNames()); near != "" {
+	if near := suggest.Nearest(name, platform.ModuleNames()); near != "" {
 		text += " (the nearest is " + strconv.Quote(near) + ")"
 	}
 	switch {

@@ -12,6 +12,7 @@ import (
 
 	"restsrv/engine"
 	"restsrv/engine/script/types"
+	"restsrv/engine/suggest"
 )
 
 // Failure describes an error in a script for the log. Clients never receive it.
@@ -188,10 +189,10 @@ var (
 // message. It returns "" if the message is not about a misspelt name, or if no name is similar.
 func suggestName(message string) string {
 	if m := unknownMember.FindStringSubmatch(message); m != nil {
-		return engine.DidYouMean(m[1], types.Methods())
+		return suggest.DidYouMean(m[1], types.Methods())
 	}
 	if m := unknownGlobal.FindStringSubmatch(message); m != nil {
-		return engine.DidYouMean(m[1], types.Globals())
+		return suggest.DidYouMean(m[1], types.Globals())
 	}
 	return ""
 }
