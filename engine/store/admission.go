@@ -32,8 +32,8 @@ func (s *Store) Admit(ctx context.Context, a engine.Admission) error {
 	return s.hideError(ctx, err)
 }
 
-// maySave is the value of Admission.May for a save. The account needs at least one of the two permissions: MayUse to
-// create an item, MayWrite to change it.
+// maySave is the value of Admission.May for a save. A save creates items, which requires MayUse, and changes items,
+// which requires MayWrite. An account with only one of the two permissions may call Save, so the set contains both.
 const maySave = engine.MayUse | engine.MayWrite
 
 // admission is the state of one call of Admit.
@@ -95,9 +95,9 @@ func (ad *admission) checkExisting(p *layout.Plan, id string, key []any) (*engin
 	return it, nil
 }
 
-// checkUpsert checks a record that updates an item or inserts one. It returns the stored item, or nil if there is none.
-// A nested record may have no key. Then pointed is the key that the reference of the outer item contains; it identifies
-// the nested item.
+// checkUpsert checks a record that updates an item or inserts one. It returns the stored item, or nil if there is
+// none. If a nested record has no key, pointed is the key in the reference of the outer item; it identifies the item
+// of the nested record.
 func (ad *admission) checkUpsert(p *layout.Plan, r *engine.Record, pointed []any) (*engine.Item, error) {
 	e := entry{plan: p, given: slices.Clone(r.Values)}
 	if err := e.locateItem(r); err != nil {
@@ -127,8 +127,8 @@ func (ad *admission) checkUpsert(p *layout.Plan, r *engine.Record, pointed []any
 	return stored, ad.store.table.AdmitKeys(ad.w, ad.guard, table.Check{Plan: ad.store.layout.Plans[stored.Class], May: engine.MayWrite}, []any{table.KeyOf(stored)})
 }
 
-// checkNested checks the records nested in v, the values of an item of p. stored is the item in the database, or nil if
-// the item is new.
+// checkNested checks the records nested in v, the values of an item of p. stored is the item in the database; nil if
+// it is new.
 func (ad *admission) checkNested(p *layout.Plan, v engine.Values, stored *engine.Item) error {
 	inner := func(property *engine.Property, r *engine.Record, pointed []any) error {
 		ip, err := ad.store.layout.PlanOf(r.Class)

@@ -19,8 +19,8 @@ func (sv *permits) setsRestricted(e *entry) bool {
 	})
 }
 
-// admitEntry returns Denied if the account may not change the stored item of an entry or, if there is none, may not
-// create it.
+// admitEntry returns Denied in two cases: the item of the entry is stored and the account may not change it, or the
+// item is not stored and the account may not create it. before is the stored item, or nil.
 func (sv *permits) admitEntry(e *entry, before *engine.Item) error {
 	switch g := sv.guard; {
 	case g == nil || e.admitted && before != nil:
@@ -35,8 +35,8 @@ func (sv *permits) admitEntry(e *entry, before *engine.Item) error {
 	return nil
 }
 
-// admitGroup checks that the account may change the existing items of a group of entries, as admitEntry does for one
-// entry. The entries belong to one class. existing maps the ids of existing items to the names of their classes.
+// admitGroup does the work of admitEntry for the entries of a group with stored items: it checks that the account may
+// change these items. The entries belong to one class. existing maps the ids of stored items to class names.
 func (sv *permits) admitGroup(p *layout.Plan, group []entry, existing map[string]string) error {
 	if sv.guard == nil {
 		return nil
@@ -57,8 +57,8 @@ func (sv *permits) admitGroup(p *layout.Plan, group []entry, existing map[string
 	return nil
 }
 
-// upsertMet writes upserts of one class if permissions or the journal depend on whether the items exist. It writes the
-// updates first, then the inserts.
+// upsertMet writes upserts of one class. It is used if permissions or the journal depend on which of the items exist.
+// upsertMet looks the items up, writes the updates, and then the inserts.
 func (sv *permits) upsertMet(p *layout.Plan, group []entry) error {
 	for chunk := range slices.Chunk(group, min(table.BulkRows, sv.store.traits.MaxVariables)) {
 		existing, err := sv.existingClasses(p, chunk)
@@ -89,8 +89,8 @@ func (sv *permits) upsertMet(p *layout.Plan, group []entry) error {
 	return nil
 }
 
-// deferCheck records that the account needs a permission for some items. It does not check the permission now:
-// checkDeferred does so at the end of the transaction, when the items have their final state.
+// deferCheck records that the account needs a permission for some items. The check itself is done by checkDeferred at
+// the end of the transaction, when the items have their final state.
 func (sv *permits) deferCheck(may engine.Permission, items ...*engine.Item) {
 	if sv.guard == nil {
 		return
@@ -106,8 +106,8 @@ func (sv *permits) deferCheck(may engine.Permission, items ...*engine.Item) {
 	}
 }
 
-// deferChecks calls deferCheck for a group of entries that were written. The group consists of inserts, or of upserts
-// that have updated existing items.
+// deferChecks calls deferCheck for the items of a written group. The group consists of inserts, or of upserts that
+// have updated existing items.
 func (sv *permits) deferChecks(group []entry) {
 	may := engine.MayUse
 	if group[0].how == upsert {
@@ -125,9 +125,9 @@ func (sv *permits) deferKeyChecks(c table.Check, keys ...any) {
 	sv.deferred[c] = append(sv.deferred[c], keys...)
 }
 
-// checkDeferred returns Denied if the account lacks a recorded permission for an item in its final state. Items that
-// have changed their class since the check was recorded are skipped, because a check for the new class was recorded
-// too.
+// checkDeferred checks the permissions that deferCheck has recorded. It returns Denied if the account lacks one of
+// them for an item in its final state. It skips an item if its class has changed since, because a check for the new
+// class was recorded too.
 func (sv *permits) checkDeferred() error {
 	for c, keys := range sv.deferred {
 		f := sv.guard.RowFilter(c.May, c.Plan.Class)
@@ -156,9 +156,9 @@ func (sv *permits) checkDeferred() error {
 	return nil
 }
 
-// permittedKeys returns the members that may be removed from a collection: those of keys for which the account has one
-// of the permissions. The other members stay. If a caller replaces the members of a collection, its list lacks members
-// that it cannot read, but it does not mean to remove them.
+// permittedKeys returns those keys of members of a collection for which the account has one of the permissions in of.
+// It reuses the array of keys. A caller that replaces a collection cannot list the members that it may not read, and
+// does not intend to remove them. Therefore only the members that permittedKeys returns are removed.
 func (sv *permits) permittedKeys(p *layout.Plan, keys []any, of ...engine.Permission) ([]any, error) {
 	if len(keys) == 0 || sv.guard.RowFilter(engine.MayRead, p.Class) == nil {
 		return keys, nil
@@ -167,8 +167,8 @@ func (sv *permits) permittedKeys(p *layout.Plan, keys []any, of ...engine.Permis
 	return slices.DeleteFunc(keys, func(key any) bool { return !found[engine.ValueText(key)] }), err
 }
 
-// admitMembers checks whether members may be added to a collection or removed from it. The members store a reference to
-// the owner, so this changes them. It returns Denied if the account may not change them.
+// admitMembers returns Denied if the account may not add members to a collection or remove them. The members store a
+// reference to the owner, so the account must be allowed to change the members.
 func (sv *permits) admitMembers(p *engine.Property, ids []any) error {
 	if sv.guard == nil || len(ids) == 0 {
 		return nil
@@ -186,9 +186,9 @@ func (sv *permits) admitMembers(p *engine.Property, ids []any) error {
 	return nil
 }
 
-// admitStaying returns Denied if the caller adds items that are already members and that the account may neither read
-// nor write. If the write succeeded, it would disclose that they are members. An account that may only use an item does
-// not see the references of the item either, so MayUse does not suffice.
+// admitStaying checks items that the caller adds to a collection and that are members already. It returns Denied if
+// the account may neither read nor write one of them, because a success would disclose that the item is a member.
+// MayUse does not suffice, because it does not let the account see the references of an item.
 func (sv *permits) admitStaying(p *engine.Property, ids []any) error {
 	if len(ids) == 0 || sv.guard.RowFilter(engine.MayRead, p.Target) == nil {
 		return nil
@@ -201,8 +201,8 @@ func (sv *permits) admitStaying(p *engine.Property, ids []any) error {
 	return err
 }
 
-// noMember returns the error for a member that does not exist. If the account may not refer to all items of the class,
-// the error is Denied, as for a hidden item.
+// noMember returns the error for a member that does not exist. If there are items of the class that the account may
+// not refer to, the error is Denied, which is also the error for such an item.
 func (sv *permits) noMember(p *engine.Property, id string) error {
 	if sv.guard.RestrictsTarget(p.Target) {
 		return engine.Denied()

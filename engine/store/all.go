@@ -88,7 +88,7 @@ func (sv *filtered) updateAll(p *layout.Plan, q *engine.Query, v engine.Values) 
 	b := sv.store.queries.GuardedBuilder(sv.guard)
 	b.May = engine.MayRead | engine.MayWrite
 	sv.setAll(&b.Builder, p, v)
-	// Update only these items: the former values of others would be unknown.
+	// Update only the items in before: they are the only ones with known former values.
 	if before != nil {
 		b.Add(" WHERE ")
 		sqldb.WriteIn(sv.store.db.Dialect, &b.Builder, p.Table.ID.Quoted, p.Table.ID.Type, table.KeysOf(before))
@@ -99,7 +99,7 @@ func (sv *filtered) updateAll(p *layout.Plan, q *engine.Query, v engine.Values) 
 }
 
 // changeAll runs the statement of an UpdateAll, journals the changes, and updates search words. before contains the
-// items before the change, if they are needed.
+// items before the change; it is nil if the former values are not needed.
 func (sv *filtered) changeAll(b *sqldb.Builder, p *layout.Plan, v engine.Values, before []*engine.Item) (int64, error) {
 	words := slices.ContainsFunc(p.Stored, func(property *engine.Property) bool { return property.Search && v[property.Index] != engine.Absent })
 	checked := sv.guard.RowFilter(engine.MayWrite, p.Class) != nil
@@ -125,8 +125,8 @@ func (sv *filtered) changeAll(b *sqldb.Builder, p *layout.Plan, v engine.Values,
 	return int64(len(items)), sv.store.table.KeepWords(sv.w, p, items...)
 }
 
-// rejectPage returns an error for a query that finds only one page of the items. When the write runs, other items could
-// be on that page.
+// rejectPage returns an error for a query that finds only one page of the items. Which items are on a page can change
+// before the write runs, so such a write could change the wrong items.
 func rejectPage(q *engine.Query) error {
 	if q.Offset > 0 || q.Count >= 0 || q.After != nil {
 		return engine.Errorf(engine.Invalid, "query", "a change of all objects that a filter finds takes neither offset nor count")
@@ -134,7 +134,7 @@ func rejectPage(q *engine.Query) error {
 	return nil
 }
 
-// setAll writes an UPDATE for several rows, up to its condition. It sets the values in v that are not Absent.
+// setAll writes an UPDATE for several rows, without its condition. It sets the values in v that are not Absent.
 func (sv *filtered) setAll(b *sqldb.Builder, p *layout.Plan, v engine.Values) {
 	b.Add("UPDATE ", p.Table.Quoted, " SET ")
 	for _, property := range p.Stored {
@@ -150,8 +150,7 @@ func (sv *filtered) setAll(b *sqldb.Builder, p *layout.Plan, v engine.Values) {
 	b.Bind(layout.OrNull(sv.editorID(p)))
 }
 
-// updateParts does the work of updateAll in several parts, to limit the number of items in memory (see
-// layout.Plan.InParts).
+// updateParts does the work of updateAll in several parts, to limit the items in memory (see layout.Plan.InParts).
 func (sv *filtered) updateParts(p *layout.Plan, q *engine.Query, v engine.Values) (n int64, err error) {
 	s := sv.store
 	all, err := s.table.RowNumbers(sv.w, sv.guard, engine.MayRead|engine.MayWrite, p, q)

@@ -9,7 +9,7 @@ import (
 	"restsrv/engine/store/sqldb"
 )
 
-// arrayRows is the maximum number of rows of one statement that takes its rows as arrays.
+// arrayRows is the maximum number of rows of one statement that binds an array for each column.
 const arrayRows = 1000
 
 // bindsArrays reports whether statements bind their rows as one array for each column.

@@ -19,8 +19,8 @@ func ownerValue(owner pending, p *engine.Property) any {
 	return table.KeyOf(owner.item)
 }
 
-// relateBack makes a change of a collection of the current owner. The collection is stored in its members: each of them
-// has a reference to the owner.
+// relateBack makes a change of a collection of the current owner (sv.owner). The collection has no rows of its own:
+// each member stores a reference to the owner.
 func (sv *relations) relateBack(m memberChange) error {
 	p := m.property
 	value := ownerValue(sv.owner, p)
@@ -100,15 +100,16 @@ func (sv *relations) relateBack(m memberChange) error {
 	return sv.journaling.journalMembers(sv.owner.item, p, &membership{joined, left})
 }
 
-// replacement is a replaced collection of an existing owner. The collection is stored in its members.
+// replacement describes a replaced collection of an existing owner. Its members store references to the owner.
 type replacement struct {
 	property *engine.Property
 	value    any             // the reference to the owner
-	kept     map[string]bool // ids of the items that may refer to the owner
+	kept     map[string]bool // ids of the items that the save knows as members; they can refer to the owner at the end
 }
 
-// noteReplaced records that the members of a collection of the current owner were replaced. pointing is the result of
-// findReferring before that. known contains the new members, and left the former ones that were removed.
+// noteReplaced records that the save has replaced the members of a collection of the current owner, for checkReplaced.
+// pointing is the result of findReferring before the change. known contains the new members, and left contains the
+// former members that were removed.
 func (sv *relations) noteReplaced(p *engine.Property, value any, pointing map[string]bool, known, left []any) {
 	if sv.store.traits.LockKey == "" || sv.owner.entry.how == insert {
 		return
@@ -126,17 +127,17 @@ func (sv *relations) noteReplaced(p *engine.Property, value any, pointing map[st
 	}
 }
 
-// noteWritten records that the save has written an item, if that matters for checkReplaced.
+// noteWritten records that the save has written an item, if checkReplaced needs this information.
 func (sv *relations) noteWritten(t *layout.Table, id string) {
 	if sv.wrote != nil {
 		sv.wrote[table.ItemKey{Table: t, Key: id}] = true
 	}
 }
 
-// checkReplaced returns errRelinked, which repeats the save, if a concurrent transaction has added a member to a
-// replaced collection since its members were read. The save may have waited for that transaction later, so the
-// response of the other request may have been sent before. Then the collection must not contain its member when the
-// save ends.
+// checkReplaced checks that the replaced collections contain only members that the save knows. A concurrent
+// transaction may have added a member after the save read the members. If the save then waited for that transaction,
+// the response to the other request may be sent before the response to the save. The other write thus counts as the
+// earlier one, and the replacement must remove its member. checkReplaced then returns errRelinked to repeat the save.
 func (sv *relations) checkReplaced() error {
 	if sv.attempts > maxMemberChecks || sv.shaken {
 		return nil
@@ -166,9 +167,10 @@ func (sv *relations) checkReplaced() error {
 	return nil
 }
 
-// knownKeys returns three lists of keys for a change of a collection. known contains the keys of members to be added;
-// it lacks members that get their key only when they are written. ids is the part of known that the caller gave as ids,
-// not as records. remove contains the keys of members to be removed.
+// knownKeys returns three lists of keys for a change of a collection:
+//   - known contains the members to be added, except those that get their key only when they are written.
+//   - ids is the part of known that the caller gave as ids, not as records.
+//   - remove contains the members to be removed.
 func (sv *relations) knownKeys(m memberChange) (known, ids, remove []any) {
 	target := m.property.Target
 	t := sv.ordering.tableOf(target)
@@ -193,9 +195,9 @@ func (sv *relations) knownKeys(m memberChange) (known, ids, remove []any) {
 	return known, ids, remove
 }
 
-// findReferring looks up items of the target class of p. A true value in the result means that the item with this id
-// refers to value, and so is a member of p. The result contains the existing items with the keys in asked. If all is
-// true, it also contains all other items that refer to value.
+// findReferring returns the existing items with the keys in asked. If all is true, it also returns all other items
+// that refer to value. The items belong to the target class of p. The result maps the id of each item to whether the
+// item refers to value, and so is a member of p.
 func (sv *relations) findReferring(p *engine.Property, value any, asked []any, all bool) (map[string]bool, error) {
 	target := sv.store.layout.Plans[p.Target]
 	back := target.Table.Column(p.Back)
@@ -227,9 +229,9 @@ func (sv *relations) findReferring(p *engine.Property, value any, asked []any, a
 	return found, nil
 }
 
-// clearBack clears the reference to the owner in items that are no longer members, and returns their keys. These are
-// the items in remove or, if replace is true, all present members. The keys in members are exceptions: these items stay
-// members. pointing is the result of findReferring.
+// clearBack clears the reference to the owner in items that are no longer members, and returns their keys. If replace
+// is true, these are all present members except those in members; otherwise, they are the items in remove, with the
+// same exception. pointing is the result of findReferring.
 func (sv *relations) clearBack(p *engine.Property, value any, pointing map[string]bool, members, remove []any, replace bool) (gone []any, err error) {
 	leaving := map[string]bool{}
 	for _, key := range remove {
@@ -262,9 +264,9 @@ func (sv *relations) clearBack(p *engine.Property, value any, pointing map[strin
 	return gone, sv.setBack(p, value, nil, gone)
 }
 
-// setBack sets the reference to the owner in items to value. If from is not nil, the items must still refer to from. If
-// an item is deleted or refers to another item, a concurrent transaction has changed it. setBack then returns an error
-// that makes the store repeat the whole write (conns.MarkAgain).
+// setBack sets the reference to the owner in items to value. If from is not nil, each item must still refer to from.
+// If an item is deleted or refers to another owner now, a concurrent transaction has changed the item. In this case
+// setBack returns an error that makes the store repeat the whole write (conns.MarkAgain).
 func (sv *relations) setBack(p *engine.Property, from, value any, ids []any) error {
 	target := sv.store.layout.Plans[p.Target]
 	v := engine.NewValues(p.Target)
@@ -333,7 +335,7 @@ func (sv *relations) setKeyBack(p *engine.Property, value any, ids []any) error 
 			return withinAttribute(p.Name, err)
 		}
 		if engine.ValueText(now) == engine.ValueText(key) {
-			return conns.MarkAgain(danglingError(p, engine.ValueText(key))) // a concurrent transaction has changed it
+			return conns.MarkAgain(danglingError(p, engine.ValueText(key))) // a concurrent transaction has changed the item
 		}
 		sv.ordering.touchItems(p.Target.Root(), now)
 		if _, err := sv.noteItems(target, []any{now}, &sv.written); err != nil {
@@ -343,9 +345,8 @@ func (sv *relations) setKeyBack(p *engine.Property, value any, ids []any) error 
 	return nil
 }
 
-// noteItems reads and returns the items with these keys if their class is journaled or has cached attributes. If the
-// class has cached attributes, it also appends them to the list that items points to: sv.former before a change, or
-// sv.written after it.
+// noteItems reads and returns the items with these keys if their class is journaled or has cached attributes. For
+// cached attributes, it also appends them to *items: to sv.former before a change, and to sv.written after it.
 func (sv *relations) noteItems(p *layout.Plan, keys []any, items *[]*engine.Item) ([]*engine.Item, error) {
 	if !p.Caching.Any && !p.Duties.Journaled {
 		return nil, nil

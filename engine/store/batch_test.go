@@ -18,7 +18,7 @@ import (
 	"restsrv/engine/store/storetest"
 )
 
-// batch is a store on SQLite. The next writes of the test share one commit.
+// batch is a store on SQLite whose writer is held (see hold), so that the next writes of the test share one commit.
 type batch struct {
 	*testing.T
 	st      *store.Store
@@ -51,7 +51,7 @@ func (b *batch) hold() {
 	<-running
 }
 
-// join adds a write to the batch, after those that were added before. Its outcome is known after end.
+// join adds a write to the batch, behind the writes that were added before. Its outcome is known after end.
 func (b *batch) join(write func() error) *error {
 	outcome := new(error)
 	b.writes.Go(func() { *outcome = write() })
@@ -62,7 +62,7 @@ func (b *batch) join(write func() error) *error {
 	return outcome
 }
 
-// create joins a write of one statement, and do joins any write.
+// create joins a write that is a single statement.
 func (b *batch) create(id string) *error {
 	return b.join(func() error {
 		_, err := b.st.Create(b.Context(), b.class, engine.Values{id, nil}, engine.WriteOptions{})
@@ -99,8 +99,8 @@ func insertNote(id string) string {
 	return `INSERT INTO "note@test" ("#class", "#rev", "id") VALUES ('note@test', 1, '` + id + `')`
 }
 
-// TestBatchPanics checks a write in a batch that panics after it has written. It must leave no
-// data, and the other writes must be stored.
+// TestBatchPanics checks a write in a batch that panics after it has written. The store must discard its data, and
+// store the other writes.
 func TestBatchPanics(t *testing.T) {
 	b := newBatch(t)
 	a := b.create("a")
@@ -120,8 +120,8 @@ func TestBatchPanics(t *testing.T) {
 	b.has("first", "a", "c")
 }
 
-// TestBatchCancelled ends the context of requests. If the write still waits, it must not be done.
-// If it runs, the request must get its outcome. The other writes of the batch must succeed.
+// TestBatchCancelled ends the contexts of requests in a batch. A write that still waits must not be done. A write that
+// runs must return its outcome to the request. The other writes of the batch must succeed.
 func TestBatchCancelled(t *testing.T) {
 	b := newBatch(t)
 	a := b.create("a")
@@ -148,8 +148,8 @@ func TestBatchCancelled(t *testing.T) {
 	b.has("first", "a", "c", "d")
 }
 
-// TestBatchCommitFails checks that all writes of a batch fail if the commit fails, even those that
-// were rejected because of other writes of the batch, and that no data is stored.
+// TestBatchCommitFails checks a batch with a failing commit. All its writes must fail, even a write that was rejected
+// because of another write of the batch, and no data may be stored.
 func TestBatchCommitFails(t *testing.T) {
 	b := newBatch(t)
 	a := b.create("a")
@@ -183,12 +183,12 @@ func failCommit(w *store.Session) error {
 	})
 }
 
-// TestBatchFull checks a full disk: all writes of the batch must report that the database is
-// unavailable, and none may be stored. The next writes must succeed.
+// TestBatchFull checks a full disk: all writes of the batch must report that the database is unavailable, and the
+// store must discard all of them. The next writes must succeed.
 func TestBatchFull(t *testing.T) {
 	b := newBatch(t)
 	a := b.create("a")
-	limit := b.do(func(w *store.Session) error { return w.Exec("PRAGMA max_page_count = 1") }) // SQLite does not go below the present number of pages
+	limit := b.do(func(w *store.Session) error { return w.Exec("PRAGMA max_page_count = 1") }) // SQLite does not go below the present number of pages, so the database is full
 	large := b.do(func(w *store.Session) error { return w.Exec(insertNote(strings.Repeat("large", 10000))) })
 	first := b.end()
 	for i, err := range []error{first, *a, *limit, *large} {
@@ -203,8 +203,8 @@ func TestBatchFull(t *testing.T) {
 	b.has("later")
 }
 
-// TestUpgradeCancelled ends the context of a change of the tables while it runs, as happens when a
-// server stops during a reload. The writes in the same commit must succeed.
+// TestUpgradeCancelled ends the context of an upgrade of the tables while it runs, as happens when a server stops
+// during a reload. The writes that share the commit of the upgrade must succeed.
 func TestUpgradeCancelled(t *testing.T) {
 	c := storetest.NewClass("note", storetest.Prop("id", engine.String), storetest.Prop("n", engine.Int))
 	b := &batch{T: t, st: openAt(t, sqlitePlace(t), c), class: c}
@@ -235,8 +235,8 @@ func TestUpgradeCancelled(t *testing.T) {
 	}
 }
 
-// TestLostInTransaction loses a connection in a transaction while the context of the request ends.
-// Only that transaction may fail.
+// TestLostInTransaction loses a connection in a transaction while the context of the request ends. Other requests must
+// succeed.
 func TestLostInTransaction(t *testing.T) {
 	onBoth(t, func(t *testing.T, p place) {
 		c := note()
@@ -263,8 +263,8 @@ func TestLostInTransaction(t *testing.T) {
 	})
 }
 
-// TestRequestsThatEndEarly ends requests at any moment while others run. Ending the statement of one
-// request must never affect another.
+// TestRequestsThatEndEarly ends requests at random moments while others run. Ending the statement of one request must
+// never affect another request.
 func TestRequestsThatEndEarly(t *testing.T) {
 	onBoth(t, func(t *testing.T, p place) {
 		c := note(prop("x", engine.Int))
@@ -314,8 +314,7 @@ func TestRequestsThatEndEarly(t *testing.T) {
 	})
 }
 
-// TestCloseUnderLoad closes a store during many writes and readings. Each write must succeed or
-// fail, and none may wait forever.
+// TestCloseUnderLoad closes a store during many writes and reads. Each write must return, with success or an error.
 func TestCloseUnderLoad(t *testing.T) {
 	onBoth(t, func(t *testing.T, p place) {
 		for round := range 5 {

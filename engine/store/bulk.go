@@ -33,7 +33,7 @@ func (sv *save) run(w *conns.Session, entries []entry) error {
 			return conns.TimeoutError(err)
 		}
 		n := sv.groupLength(entries)
-		sv.ordering.enterRecord(entries[0].index) // so the group does not follow key changes of earlier records
+		sv.ordering.enterRecord(entries[0].index) // as a result, the group does not follow key changes of earlier records
 		err := sv.writeGroup(entries[:n])
 		if err == nil {
 			err = sv.relations.relateAll()
@@ -47,9 +47,9 @@ func (sv *save) run(w *conns.Session, entries []entry) error {
 	return sv.relations.finish()
 }
 
-// lockAll locks the stored items of all entries, in the order of tables and keys. Two saves may have waited for each
-// other, so that one of them was undone and must be repeated. The repeated save calls lockAll first: with locks in a
-// fixed order, this cannot happen again.
+// lockAll locks the stored items of all entries, in the order of tables and keys. Every repeated save calls it first.
+// If the save is repeated because of a deadlock with another save, this prevents a second deadlock: both take their
+// locks in the same order.
 func (sv *save) lockAll(entries []entry) error {
 	keys := map[*layout.Table][]any{}
 	for i := range entries {
@@ -92,9 +92,9 @@ func (sv *save) writeOne(e *entry) error {
 	return nil
 }
 
-// groupLength returns the number of entries at the beginning of the list that can be written together. Two entries with
-// the same key are never in one group, because the later one must see the result of the earlier one. An entry for which
-// mustClose is true is the last of its group.
+// groupLength returns the number of entries at the beginning of the list that can be written together. The entries of
+// a group have different keys: of two entries with the same key, the later one must see the result of the earlier one.
+// If mustClose is true for an entry, it is the last of its group.
 func (sv *save) groupLength(entries []entry) int {
 	first := &entries[0]
 	if first.alone {
@@ -201,7 +201,8 @@ func (sv *save) afterAll(p *layout.Plan, group []entry) error {
 
 // blameRecord finds the record that caused err, the error of a statement for several entries. The failed statement has
 // no effect, so blameRecord writes the rows one by one. If a row fails, it returns the error with the index of the
-// record, and the whole transaction is rolled back. If no row fails, the cause is gone and the write goes on.
+// record, and the whole transaction is rolled back. If all rows succeed, for example because a concurrent transaction
+// has removed the cause, blameRecord returns nil.
 func (sv *save) blameRecord(p *layout.Plan, group []entry, err error) error {
 	if kind := sv.store.pool.FailureKind(err); kind != sqldb.Other && kind != sqldb.TooLong || sv.w.Ctx.Err() != nil {
 		return err // the error is not caused by a record
@@ -299,10 +300,9 @@ func (sv *save) writeChunk(p *layout.Plan, group []entry) error {
 	return sv.allWritten(p, group, n, rows.Err())
 }
 
-// allWritten returns an error if n, the number of written rows, shows that an upsert has skipped a row. A row is
-// skipped if the item with its id has another key (see table.ErrSameID). The error names the first record of the group,
-// which need not be the one that was skipped. blameRecord then finds that one, because it writes the entries one by
-// one.
+// allWritten returns an error if an upsert of a group has skipped a row, which means that n, the number of written
+// rows, is too small. The upsert skips a row if the item with its id has another key (see table.ErrSameID). It is not
+// known which row was skipped, so the error names the first record of the group. blameRecord then finds the right one.
 func (sv *save) allWritten(p *layout.Plan, group []entry, n int, err error) error {
 	if err != nil || n == len(group) {
 		return err
@@ -310,9 +310,8 @@ func (sv *save) allWritten(p *layout.Plan, group []entry, n int, err error) erro
 	return table.OtherKey(p, group[0].full)
 }
 
-// returnedColumns returns the columns that the statement for entries like e must return; nil means that it returns no
-// columns. It returns as few as possible: on SQLite, reading the rows of 10,000 updates would take a fifth of the time
-// of the save.
+// returnedColumns returns the columns that the statement for entries like e must return; nil means no columns.
+// Returning columns is expensive: on SQLite, reading the rows of 10,000 updates takes a fifth of the time of the save.
 func (e *entry) returnedColumns(sql *layout.Texts) *sqldb.Result {
 	switch {
 	case e.how == insert:
@@ -337,9 +336,9 @@ func (sv *save) newItems(p *layout.Plan, group []entry) []*engine.Item {
 	return list
 }
 
-// loadUpserted loads row i of the result of an upsert into the item of the right entry. Usually the rows are in the
-// order of the entries. To be sure, the entry is found by the revision in the row. If whole is true, the result has all
-// columns.
+// loadUpserted loads row i of the result of an upsert into the item of its entry. The rows usually have the order of
+// the entries, but this is not guaranteed, so the entry is found by the revision in the row. If whole is true, the
+// result has all columns.
 func (sv *save) loadUpserted(p *layout.Plan, group []entry, i int, whole bool) {
 	rev, _ := sv.w.Raw[layout.AtRev].(int64)
 	for j := range group {

@@ -52,11 +52,11 @@ func (sv *relations) finish() error {
 	return sv.relations.checkReplaced()
 }
 
-// lockLinks locks the items whose links the entries change, before the first link is read. The lock on a member keeps
-// it from being deleted, and its key unchanged. If an entry replaces all members of an owner, the owner is locked too.
-// Other transactions then cannot change its links from the other side, that is, by a write of a member. Without this
-// lock, a write that replaces the members of several owners could see only some of the links that a concurrent
-// transaction adds.
+// lockLinks locks the items whose links the entries change, before the save reads any link:
+//   - Members are locked so that they are not deleted and keep their keys.
+//   - An owner is locked if an entry replaces all its members. Other transactions then cannot add links to this owner
+//     by writing a member. Otherwise, a save that replaces the members of several owners could see only some of the
+//     links that a concurrent transaction adds.
 func (sv *relations) lockLinks(entries []entry) error {
 	if sv.store.traits.LockKey == "" {
 		return nil
@@ -85,11 +85,11 @@ func (sv *relations) lockLinks(entries []entry) error {
 	return sv.excludeCreators(entries, members, found)
 }
 
-// excludeCreators waits for concurrent transactions that may create members which do not exist. found contains the
-// members that exist. A row that does not exist cannot be locked. So without this, another transaction could create a
-// member between the time when the response is computed, which does not contain the member then, and the commit of
-// this transaction. excludeCreators then locks the members that exist now; the others do not exist until this
-// transaction ends. Members that the entries create need no lock.
+// excludeCreators handles members that the entries name but that do not exist; found contains those that exist. The
+// response does not contain a missing member, so no other transaction may create it before this one commits. A missing
+// row cannot be locked. Therefore excludeCreators excludes other writers of the table until this transaction ends. It
+// first waits for transactions that are writing to the table; they may create some of the members, which are then
+// locked. Members that the entries themselves create need no lock.
 func (sv *relations) excludeCreators(entries []entry, members map[*layout.Table][]any, found map[table.ItemKey]bool) error {
 	missing := map[*layout.Table][]any{}
 	for t, keys := range members {
@@ -122,8 +122,8 @@ func (sv *relations) excludeCreators(entries []entry, members map[*layout.Table]
 	return sv.store.table.LockItems(sv.w, missing, sv.store.traits.LockKey, nil)
 }
 
-// lockOwner locks the current owner, unless it is already locked. lockLinks may have missed it, because another
-// transaction created it afterwards. lockOwner also locks the owners of the collections that are written next.
+// lockOwner locks the current owner, unless it is already locked. lockLinks misses an owner that another transaction
+// creates after lockLinks has run. lockOwner also locks the owners of the collections that are written next.
 func (sv *relations) lockOwner() error {
 	if sv.store.traits.LockKey == "" || sv.isLocked(sv.owner) {
 		return nil
@@ -142,8 +142,8 @@ func (sv *relations) lockOwner() error {
 	return sv.store.table.LockItems(sv.w, keys, sv.store.traits.LockGone, sv.locked)
 }
 
-// isLocked reports whether an owner is safe from other transactions, which could change its links. It is safe if it is
-// locked. It is also safe if the save has inserted it, because other transactions cannot see it yet.
+// isLocked reports whether other transactions cannot change the links of an owner, because the owner is locked, or
+// because this save has inserted it and other transactions cannot see it yet.
 func (sv *relations) isLocked(p pending) bool {
 	return p.entry.how == insert || sv.locked[table.ItemKey{Table: p.entry.plan.Table, Key: engine.ValueText(table.KeyOf(p.item))}]
 }
@@ -153,9 +153,9 @@ func replacesLinks(e *entry) bool {
 	return slices.ContainsFunc(e.deep.members, func(m memberChange) bool { return m.replace && m.property.Mirror != nil })
 }
 
-// linksOfEntry collects the keys of items whose links an entry changes, also in nested records. If a collection with a
-// mirror is replaced as a whole, it adds the item with the collection to owners. It adds the members that the entry
-// names to members.
+// linksOfEntry collects the keys of items whose links an entry changes, also in nested records. It adds the members
+// that the entry names to members. If the entry replaces a collection that has a mirror, it adds the entry's item to
+// owners.
 func (sv *relations) linksOfEntry(e *entry, owners, members map[*layout.Table][]any) {
 	if e.deep == nil {
 		return
@@ -192,7 +192,7 @@ func (sv *relations) linksOfEntry(e *entry, owners, members map[*layout.Table][]
 	}
 }
 
-// relateAll writes the collections of records whose rows are written, record by record.
+// relateAll writes the collections of all records, record by record. The rows of these records are already written.
 func (sv *relations) relateAll() error {
 	if err := sv.ordering.joinArrived(); err != nil {
 		return err
@@ -289,7 +289,7 @@ func (sv *relations) changeCollection(m memberChange) error {
 }
 
 // memberKeys returns the keys of the members that are added to a collection of e. Members that were given as records
-// are saved first. If fill is not nil, it is called to set the reference to the owner in the values of these records.
+// are saved first. If fill is not nil, it sets the reference to the owner in the values of these records.
 func (sv *relations) memberKeys(e *entry, m memberChange, fill func(v engine.Values, c *engine.Class)) ([]any, error) {
 	keys, since := make([]any, 0, len(m.add)), make([]int, 0, len(m.add))
 	before := sv.moves.count
@@ -327,7 +327,7 @@ func (sv *relations) memberKeys(e *entry, m memberChange, fill func(v engine.Val
 		}
 		keys, since = append(keys, table.KeyOf(it)), append(since, sv.moves.count)
 	}
-	if sv.moves.count > before { // a later record may have changed the key of an earlier one
+	if sv.moves.count > before { // saving one member may have changed the key of another
 		for i := range keys {
 			keys[i] = sv.moves.presentKey(since[i], t, keys[i])
 		}
@@ -335,9 +335,9 @@ func (sv *relations) memberKeys(e *entry, m memberChange, fill func(v engine.Val
 	return keys, nil
 }
 
-// keepPrefix prepares the links of an owner for a new list of members. As long as the stored links have the same
-// members in the same order as the beginning of the new list, they stay. The other links are removed and noted in
-// change. keepPrefix returns the members that must still be added.
+// keepPrefix prepares the links of an owner for a new list of members. The stored links that agree with the beginning
+// of the new list, in members and order, stay. keepPrefix removes the other links, notes them in change, and returns
+// the members that must still be added.
 func (sv *relations) keepPrefix(l *layout.Links, owner any, p *engine.Property, members []any, change *membership) ([]any, error) {
 	members = table.Distinct(members)
 	typ := sv.store.layout.Plans[p.Target].Table.ID.Type
@@ -367,8 +367,8 @@ func (sv *relations) keepPrefix(l *layout.Links, owner any, p *engine.Property, 
 	return members, err
 }
 
-// errRelinked is an error that makes the store repeat a write. A concurrent transaction has changed links since they
-// were read, for example because the key of a member has changed.
+// errRelinked is the error that makes the store repeat a write because a concurrent transaction has changed links
+// since the write read them, for example by changing the key of a member.
 var errRelinked = &engine.Error{Code: engine.Unavailable, Reason: "busy", RetryAfter: conns.RetryBusy, Message: "other writes were in the way of this one"}
 
 // unlinkMembers removes links of an owner and returns their number. It adds the removed members to change.
@@ -389,8 +389,7 @@ func (sv *relations) unlinkMembers(l *layout.Links, owner any, p *engine.Propert
 	return n, nil
 }
 
-// linkMembers adds members to a collection of an owner, in the given order. A member that is in the collection already
-// keeps its position.
+// linkMembers adds members to a collection of an owner, in the given order. Existing members keep their position.
 func (sv *relations) linkMembers(l *layout.Links, owner any, p *engine.Property, members []any, change *membership) error {
 	if err := layout.LinksFit(p, owner, members); err != nil {
 		return err

@@ -10,21 +10,21 @@ import (
 	"restsrv/engine/store/table"
 )
 
-// A write must not disclose the ids and unique values of items that are hidden from the account: the answer must be the
-// same as if these items did not exist. A write may violate a unique index because of a hidden item. It is then
-// repeated as a test: in a transaction that is always rolled back, the hidden item is deleted first. If the repeated
-// write is refused, the account gets that refusal. If it succeeds, the account may make such changes, and gets the
-// error for a duplicate. A unique index must disclose this, but no more.
+// A write must not disclose the ids and unique values of items that are hidden from the account: the response must be
+// the same as if these items did not exist. If a write violates a unique index because of a hidden item, it is
+// repeated as a test, in a transaction that first deletes the hidden item and is always rolled back. If the test
+// fails, the account gets the error of the test. If the test succeeds, the account may make such changes, and gets the
+// error for a duplicate value; a unique index cannot avoid disclosing that the value exists.
 
-// maxConflicts is the maximum number of hidden items that may conflict with one write. A write with more is refused.
+// maxConflicts is the maximum number of hidden items that may conflict with one write. With more, it is Denied.
 const maxConflicts = 3
 
-// errSettled rolls back a write that was repeated only to check whether it is permitted.
+// errSettled rolls back a write that was repeated only to check whether the account may make it.
 var errSettled = &engine.Error{Code: engine.Internal, Reason: "internal", Message: "the write was only made to see whether it is permitted"}
 
 // settleError returns the error for a write that failed with err. If err is about a duplicate value of a hidden item,
-// it is returned only if the account may make the change otherwise. To find out, settleError runs work, which makes the
-// write again.
+// settleError repeats the write without that item, by calling work. It returns err if this test succeeds, and
+// otherwise the error of the test.
 func (sv *permits) settleError(err error, work func(w *conns.Session) error) error {
 	if sv.guard == nil || err == nil {
 		return err
@@ -70,8 +70,8 @@ func (sv *permits) settleError(err error, work func(w *conns.Session) error) err
 	}
 }
 
-// removeHidden deletes the item that conflicts with a write. It deletes nothing and returns false if the account may
-// read that item, or if the write itself has created it.
+// removeHidden deletes the item that conflicts with a write, and reports whether it did. It keeps the item if the
+// account may read it. There is no such item if the write itself has created it.
 func (sv *permits) removeHidden(c *table.Conflict) (bool, error) {
 	root := sv.store.table.RootPlan(c.Plan)
 	where := func(b *sqldb.Builder) {

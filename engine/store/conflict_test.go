@@ -10,9 +10,9 @@ import (
 	"restsrv/engine/store/table"
 )
 
-// TestDuplicateOfKey checks a write that did not find its item, and then conflicts with the key of
-// another one. It must always be repeated, because the next attempt finds that item. If the value
-// of another attribute exists already, the duplicate is reported after some attempts.
+// TestDuplicateOfKey checks a write that did not find its item and then violates a unique index. If the index is that
+// of the key, the write must always be repeated, because the next attempt finds the item. If it is that of another
+// attribute, the duplicate must be reported after some attempts.
 func TestDuplicateOfKey(t *testing.T) {
 	for _, id := range []string{"id", layout.IDColumn} {
 		p := &layout.Plan{Table: &layout.Table{ID: &layout.Column{Name: id}}}

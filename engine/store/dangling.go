@@ -17,7 +17,7 @@ type expectation struct {
 	entry    *entry
 	property *engine.Property
 	value    any
-	guarded  bool // the account may not refer to all items of the class, so its permission must be checked
+	guarded  bool // the class has items that the account may not refer to, so its permission must be checked
 }
 
 // expectAll records the references in v, to be checked at the end of the transaction.
@@ -31,9 +31,9 @@ func (sv *references) expectAll(e *entry, v engine.Values) {
 	}
 }
 
-// expectTarget records a reference if its target must be checked at the end of the transaction. A reference that does
-// not change needs no check if the account knows its value but may not refer to all items of the target class: with
-// strict handling, a check would disclose whether the target exists.
+// expectTarget records a reference if its target must be checked at the end of the transaction. It skips a reference
+// that keeps its stored value if the account may read this value and there are items of the target class that the
+// account may not refer to. A check in strict handling would disclose whether the target exists.
 func (sv *references) expectTarget(e *entry, p *engine.Property, value any) {
 	guarded := sv.guard.RestrictsTarget(p.Target)
 	if guarded && !sv.guard.IsUnusable(p) && e.holdsValue(p, value) {
@@ -45,8 +45,8 @@ func (sv *references) expectTarget(e *entry, p *engine.Property, value any) {
 }
 
 // expectKept records a reference that an item keeps when its class changes. The attribute of the new class may allow
-// other classes, so the class of the target must be checked. The target need not exist even in strict handling, because
-// the record does not give the reference.
+// other classes of targets, so the class of the target must be checked. The record itself does not give the reference.
+// Therefore the target need not exist, even in strict handling.
 func (sv *references) expectKept(e *entry, p *engine.Property, value any) {
 	if p.Type == engine.Reference && value != nil && len(p.Subclasses) > 0 {
 		lenient := *e
@@ -55,8 +55,7 @@ func (sv *references) expectKept(e *entry, p *engine.Property, value any) {
 	}
 }
 
-// holdsValue reports whether the reference p of the stored item already has the value, and the account may read that
-// item.
+// holdsValue reports whether the account may read the stored item of the entry, and its reference p has the value.
 func (e *entry) holdsValue(p *engine.Property, value any) bool {
 	if e.was == nil || e.unread || p.Type != engine.Reference {
 		return false
@@ -65,9 +64,9 @@ func (e *entry) holdsValue(p *engine.Property, value any) bool {
 	return at != nil && e.was.Values[at.Index] != nil && engine.ValueText(e.was.Values[at.Index]) == engine.ValueText(value)
 }
 
-// checkReferences checks the recorded references. In strict handling, the target must exist. If the target exists, the
-// attribute must allow its class. One statement for each table reads and locks the targets. Until the transaction ends,
-// no other transaction can delete them or change their keys.
+// checkReferences checks the recorded references. If a target exists, the attribute must allow its class. In strict
+// handling, the target must exist. For each table, one statement reads the targets and locks them, so that no other
+// transaction can delete them or change their keys before this one ends.
 func (sv *references) checkReferences() error {
 	if len(sv.expected) == 0 {
 		return nil
@@ -104,8 +103,8 @@ func (sv *references) checkReferences() error {
 	return nil
 }
 
-// checkPointed returns Denied if a recorded reference leads to an item that the account may neither read nor use. If
-// the reference leads to no item, the error is the same, so it does not disclose whether the item exists.
+// checkPointed returns Denied if a recorded reference leads to an item that the account may neither read nor use. It
+// returns the same error if the item does not exist, so that the error does not disclose whether it exists.
 func (sv *references) checkPointed() error {
 	wanted := map[*layout.Plan][]any{}
 	for _, x := range sv.expected {
@@ -113,7 +112,7 @@ func (sv *references) checkPointed() error {
 			wanted[p] = append(wanted[p], x.value)
 		}
 	}
-	for p, values := range wanted { // the order does not matter: the items are locked already
+	for p, values := range wanted { // the order does not matter: all of these items are locked already
 		values = table.Distinct(values)
 		found, err := sv.store.table.FindAdmitted(sv.w, sv.guard, table.Wish{Plan: p, Of: []engine.Permission{engine.MayRead, engine.MayUse}}, values)
 		if err != nil {
@@ -126,7 +125,7 @@ func (sv *references) checkPointed() error {
 	return nil
 }
 
-// checkTarget checks one reference. class is the name of the class of its target, or "" if there is no such item.
+// checkTarget checks one reference. class is the name of the class of the target, or "" if the target does not exist.
 func (x *expectation) checkTarget(t *layout.Table, id, class string) error {
 	p, strict := x.property, x.entry.handling == engine.Strict
 	for _, c := range t.Classes {
@@ -151,8 +150,8 @@ func (x *expectation) checkTarget(t *layout.Table, id, class string) error {
 	return e
 }
 
-// lockTargets returns the class names of the items with these keys, by id, and locks the items: they keep their keys
-// until the transaction ends. All transactions lock the items of a table in the order of their keys.
+// lockTargets locks the items with these keys, so that they keep their keys until the transaction ends. It returns
+// their class names by id. All transactions lock the items of a table in the order of their keys.
 func (sv *references) lockTargets(t *layout.Table, keys []any) (map[string]string, error) {
 	lock := sv.store.traits.LockKey
 	if lock == "" {
@@ -166,9 +165,9 @@ func (sv *references) lockTargets(t *layout.Table, keys []any) (map[string]strin
 		if err != nil || len(found) == len(keys) {
 			return all, err
 		}
-		// The statement may have waited for another transaction. That transaction may have deleted an item or changed
-		// its key, and then given the old key to another item. The statement does not find the other item. The next
-		// statement finds it, and does not wait.
+		// The statement may have waited for a transaction that has removed an item, by deleting it or by changing its
+		// key, and has then given the old key to a second item. In this case the statement finds neither of them. The
+		// next statement finds the second item without waiting.
 		missing := slices.DeleteFunc(keys, func(key any) bool { return found[engine.ValueText(key)] != "" })
 		if found, err = sv.classesOf(t, missing, ""); err != nil || len(found) == 0 {
 			return all, err

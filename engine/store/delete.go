@@ -68,7 +68,7 @@ func (s *Store) Delete(ctx context.Context, c *engine.Class, id string, m *engin
 			return nil
 		case n == 0:
 			return s.table.MissingError(w, p, id, m)
-		case isWatched(p) && len(before) == 0: // a concurrent transaction has created the item since it was looked for
+		case isWatched(p) && len(before) == 0: // a concurrent transaction has created the item since this one looked for it
 			return conns.MarkAgain(engine.NoItem(p.Class, id))
 		}
 		if err := d.forgetItems(key); err != nil || len(before) == 0 {
@@ -106,7 +106,7 @@ func (d *deletion) afterDelete(items []*engine.Item) error {
 	return d.store.cached.Update(d.w, nil, items)
 }
 
-// readWatched returns the item with a key and locks it, if its deletion needs the item (see isWatched).
+// readWatched returns the item with a key and locks it, if the deletion needs its values (see isWatched).
 func (d *deletion) readWatched(key []any) ([]*engine.Item, error) {
 	if !isWatched(d.plan) {
 		return nil, nil
@@ -238,8 +238,8 @@ func (d *deletion) journalItems(items []*engine.Item) error {
 }
 
 // deleteLinks runs b, which deletes the rows of a table of links that refer to deleted items. p.Column is the column
-// with the ids of the deleted items. The items in the other column have lost members of their collection p.Collection;
-// if their class has a journal, deleteLinks journals that as a change of the collection.
+// with the ids of the deleted items. The items in the other column have lost members of their collection p.Collection.
+// If the class of these items has a journal, deleteLinks journals the change of the collection.
 func (d *deletion) deleteLinks(b *sqldb.Builder, p layout.Pointer) error {
 	kept := func(c *engine.Class) bool { return c.Journaling }
 	if d.store.cfg.Journal == nil || p.Collection == nil || !slices.ContainsFunc(p.Holders.Classes, kept) {

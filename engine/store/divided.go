@@ -10,8 +10,9 @@ import (
 )
 
 // A property is divided if a descendant class declares it with a type that is stored differently. Its values are then
-// in several columns (see layout/naming.go), and each item uses the column of its own class. A write may name another
-// class of the tree. It then gives values of that class, which are converted to the types of the item's own class.
+// in several columns (see layout/naming.go), and each item uses the column of its own class. A write can name another
+// class of the tree than the class of the item. The given values are then converted from the types of the named class
+// to those of the item's class.
 
 func (e *entry) setsDivided() bool {
 	return len(e.plan.Divided) > 0 && (e.plan.SetsDivided(e.given) || e.deep != nil && slices.ContainsFunc(e.deep.members, func(m memberChange) bool {
@@ -19,7 +20,7 @@ func (e *entry) setsDivided() bool {
 	}))
 }
 
-// ownClass converts an entry and its values v to the class of the stored item, if the entry sets divided properties.
+// ownClass returns e and v, converted to the class of the stored item if e sets divided properties.
 func (sv *rows) ownClass(e *entry, v engine.Values, before *engine.Item) (*entry, engine.Values, error) {
 	if before == nil || before.Class == e.plan.Class || !e.plan.HoldsClass(before.Class) || !e.setsDivided() {
 		return e, v, nil
@@ -71,8 +72,8 @@ func (sv *rows) recastAll(from, to *engine.Class, v engine.Values) (engine.Value
 	return cast, to.Check(cast)
 }
 
-// recastValue converts a value of p to a value of q, a property of the same name in another class. ok is false if that
-// is impossible.
+// recastValue converts a value of p to a value of q, a property of the same name in another class. ok is false if it
+// cannot.
 func recastValue(p, q *engine.Property, value any) (own any, ok bool) {
 	switch {
 	case value == nil || !layout.StorageDiffers(p, q):
@@ -84,8 +85,7 @@ func recastValue(p, q *engine.Property, value any) (own any, ok bool) {
 	return own, err == nil
 }
 
-// isCastable reports whether values of a property can be converted to another type by way of their text. This excludes
-// properties without stored values.
+// isCastable reports whether a property has stored values that can be converted to another type through their text.
 func isCastable(p *engine.Property) bool {
 	return p.Stored() && p.Type != engine.Password && (p.Type.Scalar() || p.Type == engine.Reference)
 }
@@ -132,8 +132,8 @@ func (sv *filtered) updateDivided(p *layout.Plan, q *engine.Query, v engine.Valu
 	return n, nil
 }
 
-// refuseDivided returns an error if one of the items cannot become a member of collection p. This is the case if the
-// class of the item stores the reference to the owner in another column.
+// refuseDivided returns an error if an item cannot become a member of collection p because its class stores the
+// reference to the owner in another column.
 func (sv *relations) refuseDivided(p *engine.Property, keys []any) error {
 	target := sv.store.layout.Plans[p.Target]
 	var others []string

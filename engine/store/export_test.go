@@ -10,12 +10,12 @@ import (
 	"restsrv/engine/store/sqlquery"
 )
 
-// ListSQL returns the statement with its arguments that a store with the dialect uses for q.
+// ListSQL returns the statement that a store with the dialect uses for q, and its arguments.
 func ListSQL(d sqldb.Dialect, q *engine.Query, classes ...*engine.Class) (text string, args []any, err error) {
 	return GuardedSQL(d, nil, q, classes...)
 }
 
-// GuardedSQL returns the statement with its arguments that a store uses for q in a call with the guard g.
+// GuardedSQL returns the statement that a store uses for q in a call with the guard g, and its arguments.
 func GuardedSQL(d sqldb.Dialect, g engine.Guard, q *engine.Query, classes ...*engine.Class) (text string, args []any, err error) {
 	s, err := planned(d, classes)
 	if err != nil {
@@ -25,7 +25,7 @@ func GuardedSQL(d sqldb.Dialect, g engine.Guard, q *engine.Query, classes ...*en
 	return l.Text, l.Args, err
 }
 
-// AggregateSQL returns the statement with its arguments that a store uses for an aggregation.
+// AggregateSQL returns the statement that a store uses for an aggregation, and its arguments.
 func AggregateSQL(d sqldb.Dialect, a *engine.Aggregation, classes ...*engine.Class) (text string, args []any, err error) {
 	s, err := planned(d, classes)
 	if err != nil {
@@ -48,13 +48,13 @@ func planned(d sqldb.Dialect, classes []*engine.Class) (*Store, error) {
 func (s *Store) Write(ctx context.Context, statements ...string) error {
 	return s.pool.Writer.Do(ctx, func(w *conns.Session) error {
 		for _, text := range statements {
-			_ = w.Exec(text) // simulates a bug: ignore the error; the statements after it must not count as saved
+			_ = w.Exec(text) // simulates a bug: the error is ignored; the later statements must not count as saved
 		}
 		return nil
 	})
 }
 
-// Do runs a write: of a single statement if single is true, else of any statements.
+// Do runs a write. If single is true, the write consists of a single statement.
 func (s *Store) Do(ctx context.Context, single bool, work func(w *Session) error) error {
 	do := s.pool.Writer.DoTo
 	if single {
@@ -78,7 +78,7 @@ func (w *Session) Exec(text string) error { return w.Session.Exec(text) }
 // Raw calls use with the connection of the driver.
 func (w *Session) Raw(use func(driverConn any) error) error { return w.Conn.Raw(use) }
 
-// Lose closes the connection as a broken one.
+// Lose closes the connection of the session, as if the connection were broken.
 func (w *Session) Lose() { w.store.pool.LoseConnection(w.Session) }
 
 // ListStatement, CountStatement and GetStatement return the statements of List, Count and Get for
@@ -97,15 +97,14 @@ func (s *Store) GetStatement(ctx context.Context, c *engine.Class, id string) (s
 	return s.queries.SelectByKey(s.layout.Plans[c], s.reader.GuardOf(ctx), engine.MayRead, key)
 }
 
-// Scanning returns how many long readings run, and how many wait for a place.
+// Scanning returns the number of long reads that run, and the number of those that wait for a place.
 func (s *Store) Scanning() (running, waiting int) {
 	_, held := s.pool.Readers.Scans.Places.Held("")
 	_, waiting = s.pool.Readers.Scans.Places.Waiting("")
 	return int(held), waiting
 }
 
-// ScansWaiting returns how many long readings of one account wait for a place, and how many of all
-// accounts.
+// ScansWaiting returns the number of waiting long reads of one account, and the number of those of all accounts.
 func (s *Store) ScansWaiting(key string) (own, all int) {
 	return s.pool.Readers.Scans.Places.Waiting(key)
 }
@@ -127,12 +126,12 @@ type Moves struct{ all moves }
 // Add records that an item gets another key.
 func (m *Moves) Add(from, to string) { m.all.add(nil, from, to) }
 
-// Key returns the key after all changes from number on.
+// Key returns the present key of an item. key is the key that the item had before the change with this number.
 func (m *Moves) Key(number int, key string) string {
 	return m.all.presentKey(number, nil, key).(string)
 }
 
-// InOneStatement reports whether an Update is one statement, without a transaction.
+// InOneStatement reports whether an Update with these values is one statement, without a transaction.
 func (s *Store) InOneStatement(ctx context.Context, c *engine.Class, id string, v engine.Values) bool {
 	key, _ := c.KeyValues(id)
 	return s.newWrite(ctx, nil, 0).isSingle(&entry{plan: s.layout.Plans[c], given: v, key: key, how: modify})

@@ -74,7 +74,7 @@ func render(t *testing.T, input, name string, d sqldb.Dialect) string {
 	return fmt.Sprintf("-- %s\n%s\n%#v\n", name, text, args)
 }
 
-// readers is an engine.Guard with conditions for reading.
+// readers is an engine.Guard that maps classes to the conditions for reading their items.
 type readers map[*engine.Class]*engine.Filter
 
 func (r readers) Rows(may engine.Permission, c *engine.Class) *engine.Filter {
@@ -88,8 +88,7 @@ func (r readers) Creates(*engine.Class) bool { return false }
 
 func (r readers) Hides(_ engine.Permission, p *engine.Property) bool { return p.Name == "nick" }
 
-// goldenGuard removes the lines "may CLASS {..}" and returns their conditions as a guard for
-// reading.
+// goldenGuard returns a guard with the conditions in the lines "may CLASS {..}", and the other lines.
 func goldenGuard(t *testing.T, classes []*engine.Class, lines []string) (others []string, g engine.Guard) {
 	t.Helper()
 	rows := &readers{}
@@ -114,8 +113,10 @@ func goldenGuard(t *testing.T, classes []*engine.Class, lines []string) (others 
 	return others, g
 }
 
-// goldenQuery parses a filter and the lines "sort {..}", "search .." and "after [..]" (values of
-// the sort, then the sequence).
+// goldenQuery parses a filter and these optional lines:
+//   - "sort {..}"
+//   - "search .."
+//   - "after [..]": the values of the sort, then the sequence
 func goldenQuery(t *testing.T, c *engine.Class, lines []string) *engine.Query {
 	t.Helper()
 	q := &engine.Query{Class: c, Count: 5, Offset: 10}
@@ -162,8 +163,8 @@ func decoded(t *testing.T, json string) any {
 	return v
 }
 
-// goldenClasses returns notes with a town (in a region), lines that refer to notes, labels in a
-// table of links, and letters as a class below notes.
+// goldenClasses returns the classes of the tests: notes with a town (in a region), lines that refer to notes, labels
+// in a table of links, and letters, a descendant of notes.
 func goldenClasses(t *testing.T) []*engine.Class {
 	t.Helper()
 	prop := storetest.Prop

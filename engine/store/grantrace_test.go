@@ -17,10 +17,10 @@ import (
 	"restsrv/engine/store/storetest"
 )
 
-// TestConcurrentGrants checks that grants and their objects change as if requests were served one
-// after the other. The clients of two servers grant, delete, create and rename at random. There
-// must be an order of their requests that explains all answers and the final rows. If a request
-// ended before another one began, it must come first in the order.
+// TestConcurrentGrants checks that grants and their objects change as if requests were served one after the other. The
+// clients of two servers grant, delete, create and rename at random. There must be an order of their requests that
+// explains all responses and the final rows. In this order, a request must come before all requests that began after
+// it had ended.
 func TestConcurrentGrants(t *testing.T) {
 	const rounds = 120
 	for _, variant := range []string{"one row each", "with links"} {
@@ -125,7 +125,7 @@ func history(requests []*request) string {
 	return b.String()
 }
 
-// serve returns the answer to a request and the state after it, if it is served alone.
+// serve returns the response to a request and the state after it, if the request is served alone in state s.
 func (r *request) serve(s raceState) (string, raceState) {
 	exists := s.exists(r.id)
 	granted := s
@@ -169,8 +169,8 @@ func (r *request) serve(s raceState) (string, raceState) {
 	return "ok", s
 }
 
-// explains reports whether some order of the requests explains their answers and leads from one
-// state to another. The order must agree with the times of the requests.
+// explains reports whether there is an order of the requests that explains their responses and leads from one state to
+// the other. The order must agree with the times of the requests.
 func explains(left []*request, from, to raceState) bool {
 	if len(left) == 0 {
 		return from == to
@@ -254,8 +254,7 @@ func (w *race) equal(c *engine.Class, property string, value any) *engine.Filter
 
 func raceResource(id int) string { return "i:::doc@test@" + raceIDs[id:id+1] }
 
-// plan returns the requests of three clients. Most concern one object, so that they
-// conflict.
+// plan returns the requests of three clients. Most requests concern the same object, so that they conflict.
 func (w *race) plan() [][]*request {
 	any := func(kinds ...string) string { return kinds[w.random.IntN(len(kinds))] }
 	common := w.random.IntN(len(raceIDs))
@@ -280,9 +279,9 @@ func (w *race) plan() [][]*request {
 			r.id, r.to = common, (common+1+w.random.IntN(2))%len(raceIDs)
 		}
 		return [][]*request{{hold}, {end}, grants}
-	case n < 22: // without creates and renames: a statement does not see rows that are newer than it
+	case n < 22: // no creates and renames: a statement does not see rows that are newer than the statement
 		kinds = []string{"grant", "grant", "grants", "get", "hold", "delete", "delete all"}
-	case n == 22: // rarely: PostgreSQL needs a second to detect the deadlock of this and a deletion
+	case n == 22: // rare, because PostgreSQL needs a second to detect its deadlock with a deletion
 		kinds = []string{"grant", "get", "delete", "update and grant"}
 	default:
 		kinds = []string{"grant", "grant", "grants", "get", "hold", "hold", "delete", "delete", "create", "rename", "rename"}
@@ -306,7 +305,7 @@ func (w *race) play(clients [][]*request) (all []*request) {
 				time.Sleep(time.Duration(r.delay) * time.Microsecond)
 				r.begin = time.Now()
 				answer, err := w.servers[i%2].send(w.t.Context(), r)
-				for undone := 0; undone < 10 && engine.CodeOf(err) == engine.Unavailable; undone++ { // a deletion was in its way
+				for undone := 0; undone < 10 && engine.CodeOf(err) == engine.Unavailable; undone++ { // a deletion was in the way of the request
 					answer, err = w.servers[i%2].send(w.t.Context(), r)
 				}
 				r.end = time.Now()
@@ -402,7 +401,7 @@ func (s *raceServer) grants(ctx context.Context) (grants uint16, err error) {
 	return grants, err
 }
 
-// state reads the rows between two rounds.
+// state reads the objects and grants from the database, between two rounds.
 func (w *race) state() (now raceState) {
 	s := w.servers[0]
 	err := s.List(w.t.Context(), &engine.Query{Class: s.doc, Count: -1}, func(it *engine.Item) error {
@@ -415,8 +414,8 @@ func (w *race) state() (now raceState) {
 	return now
 }
 
-// TestGrantsWaitForDeletions checks that a grant waits for a transaction that has
-// deleted an object, and that other deletions do not wait behind the grant as long.
+// TestGrantsWaitForDeletions checks that a grant waits for a transaction that has deleted an object. Other deletions
+// must not wait behind the grant for the whole time.
 func TestGrantsWaitForDeletions(t *testing.T) {
 	w := openRace(t, postgresPlace(t), false, rand.New(rand.NewPCG(1, 1)))
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

@@ -36,7 +36,7 @@ func TestDeleteWithoutGrants(t *testing.T) {
 		if _, err := st.Create(t.Context(), permission, engine.Values{"x", "i:::doc@test@c"}, engine.WriteOptions{}); err != nil {
 			t.Fatal(err)
 		}
-		for id, want := range map[string]int{"a": 1, "c": 4} { // c: denied, deleted, its grants, the policy
+		for id, want := range map[string]int{"a": 1, "c": 4} { // for c: an attempt that finds a grant, the deletion, that of the grants, the policy
 			log.Reset()
 			if err := st.Delete(t.Context(), doc, id, nil); err != nil {
 				t.Fatal(err)

@@ -37,7 +37,7 @@ func (l *statementLog) Handle(_ context.Context, r slog.Record) error {
 	return nil
 }
 
-// of calls run and returns the statements that were logged meanwhile.
+// of calls run and returns the statements that are logged during the call.
 func (l *statementLog) of(run func()) []string {
 	l.mu.Lock()
 	l.all = nil
@@ -48,8 +48,8 @@ func (l *statementLog) of(run func()) []string {
 	return slices.Clone(l.all)
 }
 
-// owners is an engine.Guard. In classes with an owner, an account may do everything with its own
-// items and nothing with others. Some attributes are hidden.
+// owners is an engine.Guard. In classes with an owner, an account may do everything with its own items and may not
+// access other items. The attribute secret is hidden.
 type owners struct {
 	limits map[*engine.Class]*engine.Filter
 }
@@ -109,8 +109,8 @@ func row(c *engine.Class, pairs ...any) engine.Values {
 	return v
 }
 
-// work calls every method once, with n records if the method takes several, and deletes the records
-// that it created.
+// work calls every method of the repository once, with n records if the method takes several, and deletes the records
+// that it has created.
 func (s *shop) work(t *testing.T, ctx context.Context, n int) {
 	check := func(err error) {
 		t.Helper()
@@ -132,7 +132,7 @@ func (s *shop) work(t *testing.T, ctx context.Context, n int) {
 	save(s.mark, none)
 	customer := func(i int) []any { return []any{"customer", fmt.Sprint(i)} }
 	save(s.order, customer)
-	save(s.order, func(i int) []any { return append(customer(i), "n", int64(i)) }) // now they exist
+	save(s.order, func(i int) []any { return append(customer(i), "n", int64(i)) }) // saved again, now that the items exist
 	save(s.line, func(i int) []any { return []any{"order", fmt.Sprint(i)} })
 	_, err := s.Update(ctx, s.order, "0", row(s.order, "customer", "1", "marks", &engine.Links{Add: []any{"0", "1"}}, "lines", &engine.Links{Replace: true, Add: []any{"0", "1"}}), engine.WriteOptions{})
 	check(err)
@@ -153,8 +153,8 @@ func (s *shop) work(t *testing.T, ctx context.Context, n int) {
 	}
 }
 
-// TestGuardStatements counts the statements that a guard adds: none if the account may do
-// everything with all items of a class, and no more for many items than for few.
+// TestGuardStatements counts the statements that a guard adds. There must be no additional statements if the account
+// may do everything with all items of a class, and as many for many items as for a few.
 func TestGuardStatements(t *testing.T) {
 	onBoth(t, func(t *testing.T, p place) {
 		s := openShop(t, p)
@@ -165,7 +165,7 @@ func TestGuardStatements(t *testing.T) {
 		}
 		for i, text := range free {
 			other := wide[min(i, len(wide)-1)]
-			for digit := range strings.SplitSeq("0 1 2 3 4 5 6 7 8 9", " ") { // placeholders have numbers under a guard
+			for digit := range strings.SplitSeq("0 1 2 3 4 5 6 7 8 9", " ") { // placeholders under a guard have numbers: remove them to compare the texts
 				text, other = strings.ReplaceAll(text, "?"+digit, "?"), strings.ReplaceAll(other, "?"+digit, "?")
 			}
 			if text != other {
@@ -192,8 +192,8 @@ func TestGuardStatements(t *testing.T) {
 	})
 }
 
-// TestGuardedSeed creates a database during the request of an account. The initial items must not
-// depend on the permissions of the account.
+// TestGuardedSeed creates a database during the request of an account. The permissions of the account must not affect
+// the initial items.
 func TestGuardedSeed(t *testing.T) {
 	onBoth(t, func(t *testing.T, p place) {
 		c := storetest.NewClass("note", storetest.Prop("id", engine.String))

@@ -18,7 +18,7 @@ type archive struct {
 	dept, doc *engine.Class
 }
 
-// archived is the number of documents. Each owner and each department has 10 of them.
+// archived is the number of documents. Each department has 10 documents; each owner has 10 too.
 const archived = 8000
 
 func openArchive(t *testing.T, p place) *archive {
@@ -74,8 +74,8 @@ func (a *archive) guards(t *testing.T) map[string]engine.Guard {
 	}
 }
 
-// TestGuardPlans checks that a guard does not make the database read a whole table if the account
-// may read few of its rows, or if the query asks for few.
+// TestGuardPlans checks that the database does not read a whole table because of a guard, if the account may read only
+// a few rows or the query asks for only a few.
 func TestGuardPlans(t *testing.T) {
 	onBoth(t, func(t *testing.T, p place) {
 		a := openArchive(t, p)

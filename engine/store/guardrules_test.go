@@ -22,7 +22,8 @@ func (r rights) Creates(*engine.Class) bool { return !r.rows[engine.MayUse].Neve
 
 func (r rights) Hides(_ engine.Permission, p *engine.Property) bool { return p.Name == r.hidden }
 
-// TestConditionThatAlwaysHolds checks guards with the constant true as a condition instead of nil.
+// TestConditionThatAlwaysHolds checks guards whose condition is the constant true. They must act as a guard whose
+// condition is nil.
 func TestConditionThatAlwaysHolds(t *testing.T) {
 	onBoth(t, func(t *testing.T, p place) {
 		c := storetest.NewClass("note", storetest.Prop("id", engine.String), storetest.Prop("text", engine.String))
@@ -48,8 +49,8 @@ func TestConditionThatAlwaysHolds(t *testing.T) {
 	})
 }
 
-// TestHiddenFirstProperty checks that formulas do not see a hidden property that
-// comes before all others in an item without links.
+// TestHiddenFirstProperty checks that formulas do not see a hidden property, in the special case that it is the first
+// property of an item without links.
 func TestHiddenFirstProperty(t *testing.T) {
 	onBoth(t, func(t *testing.T, p place) {
 		c := storetest.NewClass("note", storetest.Prop("id", engine.String), storetest.Prop("text", engine.String))
@@ -102,8 +103,8 @@ func TestErrorsAboutHiddenAttributes(t *testing.T) {
 	})
 }
 
-// TestNewItemsThatAreRenamed checks the permission to create an item that is created and renamed in
-// the same save. It depends on the final state of the item.
+// TestNewItemsThatAreRenamed creates and renames an item in the same save. The final state of the item must determine
+// whether the account may create it.
 func TestNewItemsThatAreRenamed(t *testing.T) {
 	onBoth(t, func(t *testing.T, p place) {
 		c := storetest.NewClass("note", storetest.Prop("id", engine.String), storetest.Prop("owner", engine.String))

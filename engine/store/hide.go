@@ -11,9 +11,9 @@ import (
 	"restsrv/engine/store/table"
 )
 
-// ownError hides data of items that the account has not written. The error of a calculated attribute of such an item
-// may contain values of the item. If the account may not read all items of its class, ownError replaces the error by
-// one without details.
+// ownError returns err, the error of a calculated attribute, without details if they may be hidden from the account:
+// if the save has not written the item of the error, and there are items of its class that the account may not read.
+// Such details can contain values of the item.
 func (sv *permits) ownError(err error) error {
 	var e *engine.Error
 	if sv.guard == nil || !errors.As(err, &e) || e.Code != engine.Invalid {
@@ -34,8 +34,8 @@ func (sv *permits) ownError(err error) error {
 }
 
 // checkDoubt sets e.doubtful. An entry is doubtful if it refers to an item that does not exist or that the account may
-// not refer to. Defaults may be computed from this item, so checkDoubt is called before that (see hideDoubtful). A
-// doubtful entry is not an error yet, because a later record may create the item.
+// not refer to. checkDoubt does not return an error for it, because a later record may create the item. It must be
+// called before defaults are computed from the item (see hideDoubtful).
 func (sv *permits) checkDoubt(e *entry, v engine.Values, before *engine.Item) error {
 	e.doubtful = false
 	if sv.guard == nil || !e.plan.Duties.Late || before != nil && e.plan.HoldsClass(before.Class) {
@@ -55,8 +55,8 @@ func (sv *permits) checkDoubt(e *entry, v engine.Values, before *engine.Item) er
 	return nil
 }
 
-// hideDoubtful replaces an error of a doubtful entry by Denied if it is Invalid. Such an error may depend on values of
-// the item that the entry refers to, and would disclose them.
+// hideDoubtful replaces an Invalid error of a doubtful entry by Denied. The Invalid error may depend on values of the
+// item that the entry refers to, and would disclose them.
 func (e *entry) hideDoubtful(err error) error {
 	if e.doubtful && err != nil && engine.CodeOf(err) == engine.Invalid {
 		return engine.Denied()

@@ -12,12 +12,16 @@ import (
 	"restsrv/engine/store/table"
 )
 
-// Import stores items exactly as they are given, all or none. This includes class, version, creator, editor and values.
-// Passwords are given as hashes. Absent values become null. Import does not apply defaults and does not check required
-// values. If an item with the same id exists in any class of the tree, it is replaced. The value of a collection that
-// is stored in a table of links may be *engine.Links with ids. Counters are raised to the given numbers. It returns
-// Invalid for an item without a key. It returns Invalid with reason duplicate if another item has the same unique
-// value. Do not use Import for requests of clients.
+// Import stores items exactly as they are given, including class, version, creator, editor and values. It stores all
+// of them or returns an error:
+//   - Passwords are given as hashes. Absent values become null.
+//   - Defaults are not applied, and required values are not checked.
+//   - If an item with the same id exists in any class of the tree, it is replaced.
+//   - A collection that is stored in a table of links may have the value *engine.Links with ids.
+//   - Counters are raised to the given numbers.
+//
+// Import returns Invalid for an item without a key, and Invalid with reason duplicate if another item has the same
+// unique value. Do not use Import for requests of clients.
 func (s *Store) Import(ctx context.Context, items []*engine.Item) error {
 	im := &importing{save: s.newWrite(ctx, nil, 0), items: make([]*engine.Item, len(items))}
 	for i, it := range items {
@@ -63,7 +67,7 @@ type importing struct {
 	items []*engine.Item
 }
 
-// groupLength returns the number of items from the first one that have the same class and different ids.
+// groupLength returns the number of items at the beginning of the list that have the same class and different ids.
 func (im *importing) groupLength(items []*engine.Item) int {
 	seen := map[string]bool{}
 	for n, it := range items {
@@ -110,8 +114,8 @@ func (im *importing) writeItems(p *layout.Plan, items []*engine.Item) error {
 	return im.writeFiles(p, items)
 }
 
-// existingIDs returns the ids of the given items that are already stored. It returns an error if a stored item has the
-// id of a given item but another key (see table.ErrSameID).
+// existingIDs returns the set of ids of those given items that are already stored. It returns an error if a stored
+// item has the id of a given item but another key (see table.ErrSameID).
 func (im *importing) existingIDs(p *layout.Plan, items []*engine.Item) (map[string]bool, error) {
 	keys := table.KeysOf(items)
 	found := map[string]bool{}
@@ -170,7 +174,7 @@ func (im *importing) insertNew(p *layout.Plan, items []*engine.Item) error {
 	return nil
 }
 
-// setEditors sets the editor of new items, because inserts only set the creator.
+// setEditors sets the editor of new items, because an insert sets only the creator.
 func (im *importing) setEditors(p *layout.Plan, items []*engine.Item) error {
 	byEditor := map[string][]any{}
 	for _, it := range items {
@@ -227,15 +231,15 @@ func (im *importing) writeLinks(p *layout.Plan, items []*engine.Item) error {
 	return nil
 }
 
-// writeFiles updates the records of FileClass, each of which stands for a file of an item. If an item still has a file,
-// the record of that file stays unchanged, because the record may have been imported too.
+// writeFiles updates the records of FileClass for the items; each record stands for a file of an item. Records of
+// files that an item still has are not changed, because the records may have been imported too.
 func (im *importing) writeFiles(p *layout.Plan, items []*engine.Item) error {
 	if !p.Table.Filed {
 		return nil
 	}
 	var all []owned.Held
 	for _, it := range items {
-		all = append(all, owned.Held{Item: it}) // covers attributes that the class no longer has
+		all = append(all, owned.Held{Item: it}) // the empty name covers attributes that the class no longer has
 		for _, property := range p.Duties.Files {
 			all = append(all, owned.HeldBy(it, property.Name))
 		}
@@ -263,8 +267,8 @@ func (im *importing) clearLinks(l *layout.Links, typ engine.PropertyType, owners
 	return err
 }
 
-// ImportLinks adds links to a collection, which must be one of those that Linked returns. Each pair consists of the ids
-// of owner and member. New links get the order of the pairs. Existing links keep their position.
+// ImportLinks adds links to a collection p, which must be in the result of Linked. Each pair consists of the ids of
+// owner and member. New links get the order of the pairs. Existing links keep their position.
 func (s *Store) ImportLinks(ctx context.Context, p *engine.Property, pairs [][2]string) error {
 	owner, err := s.layout.DeclaringClass(p)
 	if err != nil {
@@ -286,8 +290,8 @@ func (s *Store) ImportLinks(ctx context.Context, p *engine.Property, pairs [][2]
 	})
 }
 
-// Generate returns a generator for the values that the server supplies, such as times and ids, to a write that begins
-// now. It does not supply values that can be generated only in the transaction.
+// Generate returns a generator for a write that begins now. It generates the values that the server supplies, such as
+// times and ids, except those that can be generated only in the transaction.
 func (s *Store) Generate(ctx context.Context) engine.Generate {
 	return s.newWrite(ctx, nil, 0).newGenerate()
 }

@@ -13,9 +13,9 @@ import (
 // journalRows is the number of journal records that are collected before they are stored together.
 const journalRows = table.BulkRows
 
-// journalWrite journals the write of an item. The parameter was is the item before the write, or nil if it is new. The
-// parameter is is the item after the write, or nil if it was deleted. If a class of the tree is journaled, journalWrite
-// must be called for every written item of the tree.
+// journalWrite journals the write of an item if a class of the item is journaled. It must be called for every written
+// item of a class tree that contains a journaled class. The parameter was is the item before the write, or nil if the
+// item is new. The parameter is is the item after the write, or nil if the item was deleted.
 func (sv *journaling) journalWrite(was, is *engine.Item) error {
 	if is != nil && is.Class.Journaling || was != nil && was.Class.Journaling {
 		return sv.recordChange(engine.Change{Was: was, Is: is})
@@ -43,7 +43,7 @@ func (sv *journaling) recordChange(c engine.Change) error {
 	if j == nil || !engine.Journaled(sv.ctx) {
 		return nil
 	}
-	// The item is locked, so earlier writes to it have an earlier time by this clock.
+	// The item is locked, so this clock gave earlier writes of the item an earlier time.
 	c.At = engine.InstantOf(sv.store.cfg.Now())
 	v := j.Record(sv.ctx, c)
 	if v == nil {
@@ -73,8 +73,8 @@ func (sv *journaling) keepRecords() error {
 	return own.insertAll(entries)
 }
 
-// membership collects the keys of items that join or leave a collection, for the journal. A nil *membership means that
-// the change is not journaled.
+// membership collects the keys of items that join or leave a collection, for the journal. If it is nil, the change is
+// not journaled.
 type membership struct {
 	joined, left []any // keys of members
 }
@@ -93,8 +93,8 @@ func (m *membership) leftKeys() *[]any {
 	return &m.left
 }
 
-// watchMembers returns a membership for a collection that will change. It returns nil if the change need not be
-// journaled: neither the class of the owner nor the class of a mirror is journaled.
+// watchMembers returns a new membership for a collection that will change. It returns nil if the change is not
+// journaled, that is, if neither the class of the owner nor the class of a mirror is journaled.
 func (sv *journaling) watchMembers(owner *engine.Item, p *engine.Property) *membership {
 	if owner.Class.Journaling || p.Mirror != nil && sv.store.layout.Plans[p.Target].Duties.Journaled {
 		return &membership{}
@@ -102,8 +102,8 @@ func (sv *journaling) watchMembers(owner *engine.Item, p *engine.Property) *memb
 	return nil
 }
 
-// journalMembers journals the change of a collection for its owner. If the collection has a mirror, it also journals
-// the change for the members.
+// journalMembers journals the change of a collection for its owner. If there is a mirror, it also does so for the
+// members.
 func (sv *journaling) journalMembers(owner *engine.Item, p *engine.Property, m *membership) error {
 	if m == nil {
 		return nil
@@ -128,8 +128,8 @@ func (sv *journaling) journalMembers(owner *engine.Item, p *engine.Property, m *
 	return nil
 }
 
-// journalMirror journals the change of a collection for the members: the mirror, a collection of each member, has
-// changed too.
+// journalMirror journals the change c of a collection for the members with these keys. It does so if the collection
+// has a mirror, because the mirror, a collection of each member, has changed too.
 func (sv *journaling) journalMirror(c engine.Change, keys []any) error {
 	p := c.Collection
 	if p.Mirror == nil || !sv.store.layout.Plans[p.Target].Duties.Journaled {
@@ -158,7 +158,8 @@ func (sv *journaling) journalMirror(c engine.Change, keys []any) error {
 	return nil
 }
 
-// journalUnseen calls journalMirror for members that the transaction created only after the collection had changed.
+// journalUnseen calls journalMirror for members that did not exist when the collection was changed, but were created
+// later in the transaction.
 func (sv *journaling) journalUnseen() error {
 	unseen := sv.unseen
 	for _, c := range unseen {
@@ -189,7 +190,7 @@ func (sv *journaling) journaledClasses(t *layout.Table, keys []any) (map[string]
 }
 
 // membersOf runs a statement that adds or deletes links, and returns the number of links. If keys is not nil, it
-// appends the keys of the members, in the order of the links.
+// appends the keys of the members to *keys, in the order of the links.
 func (sv *journaling) membersOf(b *sqldb.Builder, l *layout.Links, p *engine.Property, keys *[]any) (n int64, err error) {
 	if keys == nil {
 		return sv.w.Execute(b)

@@ -21,10 +21,10 @@ import (
 	"restsrv/engine/store/storetest"
 )
 
-// TestJournalOrder writes a few objects by many clients. Their clocks go forward and back like
-// those of several servers; on PostgreSQL there are two stores. The list of the journal must have
-// the records of each object in the order of its writes. The records of a write must come after
-// those of all writes that were answered before it began.
+// TestJournalOrder writes a few objects by many clients. Their clocks go forward and back, as those of several servers
+// can; on PostgreSQL there are two stores. In the list of the journal, the records of each object must be in the order
+// of the writes. The record of a write must come after the records of all writes that were answered before the write
+// began.
 func TestJournalOrder(t *testing.T) { onBoth(t, journalOrder) }
 
 func journalOrder(t *testing.T, p place) {
@@ -62,8 +62,8 @@ func journalOrder(t *testing.T, p place) {
 			t.Fatal(err)
 		}
 	}
-	// The rank of a write is the number of writes that began before it. answered is the number of
-	// writes that had been answered when it began.
+	// The rank of a write is the number of writes that began before it. answered[rank] is the number of writes that
+	// had been answered when the write with this rank began.
 	var mu sync.Mutex
 	begun, answered, done := int64(0), map[int64]int64{}, map[int64]bool{}
 	finished := int64(0) // all writes up to this number are answered
@@ -145,8 +145,8 @@ func TestFilterUsesIndex(t *testing.T) {
 	}
 }
 
-// TestJournalOfRecreated deletes an item while a transaction deletes it and creates another with
-// the same id. The journal must contain both deletions.
+// TestJournalOfRecreated deletes an item while another transaction deletes the item and creates a new one with the
+// same id. The journal must contain both deletions.
 func TestJournalOfRecreated(t *testing.T) { onBoth(t, journalOfRecreated) }
 
 func journalOfRecreated(t *testing.T, p place) {
@@ -188,8 +188,8 @@ func journalOfRecreated(t *testing.T, p place) {
 	}
 }
 
-// TestJournalOfTurns lets several writers create and delete the same item. The journal must contain
-// a creation and a deletion in turns, one for each write that succeeded.
+// TestJournalOfTurns lets several writers create and delete the same item. In the journal, creations and deletions
+// must alternate, and there must be one record for each write that succeeded.
 func TestJournalOfTurns(t *testing.T) { onBoth(t, journalOfTurns) }
 
 func journalOfTurns(t *testing.T, p place) {
@@ -233,9 +233,9 @@ func journalOfTurns(t *testing.T, p place) {
 	}
 }
 
-// TestJournalOfRenames changes the key of an item again and again, while other writers refer to it. The journal must
-// contain each change of a reference: each record of an item begins with the value with which the record before it ends,
-// and the last value is the stored one.
+// TestJournalOfRenames changes the key of an item again and again, while other writers refer to the item. The journal
+// must contain each change of a reference: the old value in a record must be the new value in the record before it,
+// and the last new value must be the stored value.
 func TestJournalOfRenames(t *testing.T) { onBoth(t, journalOfRenames) }
 
 func journalOfRenames(t *testing.T, p place) {

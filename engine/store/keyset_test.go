@@ -10,9 +10,9 @@ import (
 	"restsrv/engine/store"
 )
 
-// TestKeysetSeeks checks how the databases find a page in the middle of a list that is sorted by an
-// indexed attribute. They must use the index to find the exact row. If they used it only for the
-// value, a page would cost as much as the number of equal values before it.
+// TestKeysetSeeks checks how the databases find a page in the middle of a list that is sorted by an indexed attribute.
+// They must use the index to go to the first row of the page directly. If they went only to the first row with the
+// same value, they would have to skip all rows of earlier pages with this value.
 func TestKeysetSeeks(t *testing.T) {
 	onBoth(t, func(t *testing.T, p place) {
 		c := note(prop("x", engine.String, indexed))

@@ -50,8 +50,8 @@ func readTime(t *testing.T, p place) {
 	if engine.CodeOf(err) != engine.Timeout || time.Since(started) > 10*time.Second {
 		t.Errorf("got %[2]v after %[1]v, want code Timeout within 10 seconds", time.Since(started), err)
 	}
-	// A single text, for which one expression would take minutes on SQLite. SQLite cannot interrupt
-	// it.
+	// Each item has one long text. SQLite cannot interrupt the evaluation of an expression, and this expression would
+	// take minutes for the text.
 	if _, err := st.Update(t.Context(), c, "0", engine.Values{engine.Absent, strings.Repeat("a", 3<<20)}, engine.WriteOptions{}); err != nil {
 		t.Fatal(err)
 	}
@@ -66,8 +66,8 @@ func readTime(t *testing.T, p place) {
 	}
 }
 
-// TestMaxLoaded checks the limit for the data that a reading loads with its items. A few items that
-// refer to each other suffice: the loaded data doubles with each level.
+// TestMaxLoaded checks the limit for the data that a read loads with its items. A few items suffice: they refer to
+// each other, so the loaded data multiplies with each level.
 func TestMaxLoaded(t *testing.T) { onBoth(t, maxLoaded) }
 
 func maxLoaded(t *testing.T, p place) {
@@ -105,8 +105,8 @@ func maxLoaded(t *testing.T, p place) {
 	}
 }
 
-// TestUpdatesBesideSharedIndexes checks that an update of an item with an index over several texts
-// is one statement, unless it sets one of these texts.
+// TestUpdatesBesideSharedIndexes checks updates of an item with an index over several texts. An update must be one
+// statement if it sets none of these texts.
 func TestUpdatesBesideSharedIndexes(t *testing.T) { onBoth(t, updatesBesideSharedIndexes) }
 
 func updatesBesideSharedIndexes(t *testing.T, p place) {

@@ -10,8 +10,8 @@ import (
 	"restsrv/engine/store/storetest"
 )
 
-// linkRace is a repository with notes and tags. Notes have a collection of tags without a mirror, and tags and groups
-// have collections that mirror each other.
+// linkRace is a store with three classes. Notes have a collection of tags without a mirror. Tags and groups have
+// collections that mirror each other.
 type linkRace struct {
 	*testing.T
 	store           *store.Store
@@ -40,8 +40,8 @@ func (r *linkRace) create(ctx context.Context, c *engine.Class, id string) error
 	return err
 }
 
-// link links the tag "x" to a new item of class c in a transaction, and runs work at the same time. It returns the
-// number of members in the response.
+// link creates an item of class c that is linked to the tag "x", in a transaction, and calls work at the same time. It
+// returns the number of members in the response to the creation.
 func (r *linkRace) link(c *engine.Class, work func() error) (members int) {
 	r.Helper()
 	done := make(chan error, 1)
@@ -66,8 +66,8 @@ func (r *linkRace) link(c *engine.Class, work func() error) (members int) {
 	return members
 }
 
-// TestLinkToCreated links a missing item while a concurrent request creates it. The response of the first does not
-// contain the item, so the creation must wait: it takes effect after the link, which then has its member.
+// TestLinkToCreated links a missing item while a concurrent request creates this item. The response to the link does
+// not contain the item, so the creation must wait until the link is committed. The new item is then a member.
 func TestLinkToCreated(t *testing.T) { onBoth(t, linkToCreated) }
 
 func linkToCreated(t *testing.T, p place) {
@@ -83,8 +83,9 @@ func linkToCreated(t *testing.T, p place) {
 	}
 }
 
-// TestLinkToDeleted links an item while a concurrent request deletes it. The response contains the item, so the
-// deletion must wait, and delete the link too: a new item with the same id is no member.
+// TestLinkToDeleted links an item while a concurrent request deletes this item. The response to the link contains the
+// item, so the deletion must wait until the link is committed, and must also delete the link. If another item with the
+// same id is created later, it must not be a member.
 func TestLinkToDeleted(t *testing.T) { onBoth(t, linkToDeleted) }
 
 func linkToDeleted(t *testing.T, p place) {
@@ -109,9 +110,9 @@ func linkToDeleted(t *testing.T, p place) {
 // errUndone rolls back a transaction.
 var errUndone = errors.New("undone")
 
-// TestReplacedCollection replaces two collections of an item by empty ones. Between the two, it waits for a concurrent
-// transaction, which is rolled back later. Meanwhile another request adds a member to the first collection. That request
-// is answered first, so its member must be removed.
+// TestReplacedCollection replaces two collections of an item by empty ones. Before the second, the save waits for a
+// concurrent transaction, which is rolled back later. While it waits, another request adds a member to the first
+// collection and is answered. The save must remove this member, because it is answered later.
 func TestReplacedCollection(t *testing.T) { onBoth(t, replacedCollection) }
 
 func replacedCollection(t *testing.T, p place) {

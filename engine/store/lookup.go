@@ -9,8 +9,8 @@ import (
 	"restsrv/engine/store/table"
 )
 
-// lookUpGroup determines for each entry of a group whether its item exists. In the order of the entries, it updates the
-// items that exist and inserts the others.
+// lookUpGroup writes a group of entries for which it is not known whether their items exist. It looks the items up,
+// and then updates an item or inserts it, in the order of the entries.
 func (sv *save) lookUpGroup(group []entry) error {
 	p := group[0].plan
 	step := min(table.BulkRows, sv.store.traits.MaxVariables)
@@ -31,8 +31,8 @@ func (sv *save) lookUpGroup(group []entry) error {
 	return nil
 }
 
-// divideGroup updates the items of entries that exist, and inserts the others. existing maps ids to the classes of the
-// items.
+// divideGroup updates the items that exist, and inserts the items of the other entries. existing maps the ids of
+// existing items to their class names.
 func (sv *save) divideGroup(group []entry, existing map[string]string) error {
 	from := 0 // start of a run of new entries
 	for i := range group {
@@ -59,8 +59,7 @@ func (sv *save) divideGroup(group []entry, existing map[string]string) error {
 	return sv.insertAll(group[from:])
 }
 
-// completeAll adds missing values of entries that will be inserted. These are the values that can be determined only in
-// the transaction.
+// completeAll adds the values that can be determined only in the transaction to entries that will be inserted.
 func (sv *save) completeAll(p *layout.Plan, group []entry) error {
 	var rows []engine.Values
 	for i := range group {

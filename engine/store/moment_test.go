@@ -16,9 +16,9 @@ import (
 	"restsrv/engine/store/storetest"
 )
 
-// TestEndedReadingsKeepNoSnapshot: when a read of several statements ends, normally, by its context, by its visit, or
-// in the quick lane to run again, it leaves no transaction open. An open transaction would prevent the database from
-// cleaning up.
+// TestEndedReadingsKeepNoSnapshot checks that a read of several statements leaves no transaction open when it ends,
+// because an open transaction would prevent the database from cleaning up. The reads end in four ways: normally, by a
+// timeout of their context, by an error of visit, and in the quick lane, which ends a read to repeat it elsewhere.
 func TestEndedReadingsKeepNoSnapshot(t *testing.T) { onBoth(t, endedReadingsKeepNoSnapshot) }
 
 func endedReadingsKeepNoSnapshot(t *testing.T, p place) {
@@ -44,7 +44,7 @@ func endedReadingsKeepNoSnapshot(t *testing.T, p place) {
 	read := func(i int, random *rand.Rand) error {
 		total, found := int64(0), 0
 		q := &engine.Query{Class: note, Count: 20, Load: load, Total: &total}
-		if i%3 > 0 { // slow, and a different statement each time
+		if i%3 > 0 { // slow, and usually a different statement
 			q.Filter = &engine.Filter{Op: engine.OpAnd, Args: []*engine.Filter{matching(note, fmt.Sprint("note 1", i%10))}}
 			for range random.IntN(4) {
 				q.Filter.Args = append(q.Filter.Args, matching(note, "text"))
@@ -112,8 +112,8 @@ func keepsSnapshot(t *testing.T, db *sqldb.Database) bool {
 	return busy != 0
 }
 
-// TestUpgradeBesideSnapshot: while a snapshot that has read a table is open, such as that of an export, an upgrade that
-// changes the table does not block other requests, and succeeds after the snapshot ends.
+// TestUpgradeBesideSnapshot upgrades a table while a snapshot that has read the table is open, for example during an
+// export. The upgrade must not block other requests, and must succeed after the snapshot ends.
 func TestUpgradeBesideSnapshot(t *testing.T) { onBoth(t, upgradeBesideSnapshot) }
 
 func upgradeBesideSnapshot(t *testing.T, p place) {

@@ -10,21 +10,22 @@ import (
 	"restsrv/engine/store/storetest"
 )
 
-// redeclaration is a change of the classes of a database after which each object must have the same value of x as
-// before.
+// redeclaration is a change of the classes of a database. After the change, each object must have the same value of x
+// as before.
 type redeclaration struct {
 	name          string
 	before, after func() []*engine.Class
-	values        map[string]any    // of x, by the class of the object; its id is the name of its class
+	values        map[string]any    // of x, by the class of the object; the id of each object is the name of its class
 	columns       map[string]string // of x after the change, by class
-	problem       string            // expected instead of a change
+	problem       string            // the expected error, if the change must be refused
 }
 
 func class(name string, properties ...*engine.Property) *engine.Class {
 	return storetest.NewClass(name, append([]*engine.Property{prop("id", engine.String)}, properties...)...)
 }
 
-// withCollection returns a root with a collection x of its own objects, and a descendant c.
+// withCollection returns a function that returns a class root with a collection x of objects of root, and a descendant
+// c.
 func withCollection(below ...*engine.Property) func() []*engine.Class {
 	return func() []*engine.Class {
 		top := &engine.Class{Name: "root", Namespace: "test", Key: []string{"id"}}
@@ -37,7 +38,7 @@ func withCollection(below ...*engine.Property) func() []*engine.Class {
 	}
 }
 
-// classesOf returns a root and descendants, each with its own x or without x.
+// classesOf returns a function that returns a class root and its descendants. Each class declares its own x, or no x.
 func classesOf(root *engine.Property, below ...any) func() []*engine.Class {
 	return func() []*engine.Class {
 		copied := func(p *engine.Property) []*engine.Property {
@@ -98,8 +99,8 @@ var redeclarations = []redeclaration{
 		values: map[string]any{"root": int64(1)}, columns: map[string]string{"root": "x", "a": "x"}},
 }
 
-// TestRedeclaration changes the classes of a database with objects, once by opening it again, and once while it is
-// open.
+// TestRedeclaration changes the classes of a database with objects. It does so in two ways: by opening the database
+// again, and while the database is open.
 func TestRedeclaration(t *testing.T) {
 	for _, r := range redeclarations {
 		t.Run(r.name, func(t *testing.T) {
@@ -129,7 +130,7 @@ func (r *redeclaration) run(t *testing.T, p place) {
 		closeStore(t, st)
 		_, err = tryOpen(t, p, r.after()...)
 		refused(t, err, []string{r.problem})
-		closeStore(t, mustOpen(t, p, before...)) // nothing was changed
+		closeStore(t, mustOpen(t, p, before...)) // the failed upgrade has left the database unchanged
 		return
 	}
 	if err != nil {
@@ -220,8 +221,8 @@ func TestLetterCaseOfStoredNames(t *testing.T) {
 	})
 }
 
-// TestReloadOfOneServer gives two servers of one database the same classes, one after the other. Both use the columns
-// that the first one has created.
+// TestReloadOfOneServer upgrades the same classes on two servers of one database, one after the other. Both servers
+// must use the columns that the first one has created.
 func TestReloadOfOneServer(t *testing.T) {
 	p := postgresPlace(t)
 	before := classesOf(prop("x", engine.Int))

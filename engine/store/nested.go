@@ -35,7 +35,7 @@ type memberChange struct {
 	remove   []string
 }
 
-// unfold splits the values of an entry: values that do not belong to the row of the item move from e.given to e.deep.
+// unfold moves the values that do not belong to the row of the item from e.given to e.deep.
 func (sv *nesting) unfold(e *entry) error {
 	d := &e.plan.Duties
 	for _, p := range d.Derived {
@@ -74,9 +74,9 @@ func (e *entry) ensureDeep() *deep {
 	return e.deep
 }
 
-// memberChange converts the given value to a memberChange. p is a collection, or a reference that is stored in another
-// class. changes is false if the value is absent. It is also false if a collection is null: responses contain null for
-// a collection that was not loaded, and clients may send this null back.
+// memberChange converts the value v, which was given for p, to a memberChange. p is a collection, or a reference that
+// is stored in another class. changes is false if the value is absent or is the null of a collection: responses
+// contain null for a collection that was not loaded, and clients may send the response back.
 func (sv *nesting) memberChange(e *entry, p *engine.Property, v any) (m memberChange, changes bool, err error) {
 	m.property = p
 	links, ok := v.(*engine.Links)
@@ -141,8 +141,8 @@ func notAllowed(p *engine.Property, c *engine.Class, id string) *engine.Error {
 // inMark begins an error message about a nested record, such as: in "town": ...
 const inMark = `in "`
 
-// withinAttribute adds to an error that it occurred within an attribute. For a nested record, name is a path of
-// attributes.
+// withinAttribute adds the name of an attribute to an error; for a nested record, the path of attributes to the
+// record.
 func withinAttribute(name string, err error) error {
 	var e *engine.Error
 	if !errors.As(err, &e) || e.Code != engine.Invalid && e.Code != engine.NotFound {
@@ -152,7 +152,7 @@ func withinAttribute(name string, err error) error {
 		return err
 	}
 	c := *e
-	c.Code = engine.Invalid // a missing object that the body names is an error of the body
+	c.Code = engine.Invalid // if the body names a missing object, the body is invalid
 	if rest, deeper := strings.CutPrefix(c.Message, inMark); deeper {
 		c.Message = inMark + name + "." + rest
 	} else {
@@ -165,8 +165,8 @@ func withinAttribute(name string, err error) error {
 	return conns.KeepMark(err, &c)
 }
 
-// writeRecord writes the row of one record, after the records nested in its references. Its collections are written
-// later.
+// writeRecord writes the records that are nested in references of e, and then the row of e itself. It does not write
+// collections.
 func (sv *nesting) writeRecord(e *entry) (*engine.Item, error) {
 	sv.ordering.redirectKey(e)
 	before, err := sv.readBefore(e)
@@ -229,8 +229,8 @@ func (sv *nesting) putItem(e *entry, v engine.Values, before *engine.Item) (it *
 	return it, sv.rows.afterWrite(e, v, it)
 }
 
-// resolveReferences saves the records that are nested in references of e. It returns the values of e, in which each of
-// these records is replaced by the key of its saved item.
+// resolveReferences saves the records that are nested in references of e. It returns the values of e with the keys of
+// the saved items instead of these records.
 func (sv *nesting) resolveReferences(e *entry, before *engine.Item) (engine.Values, error) {
 	d := &e.plan.Duties
 	if e.deep == nil && !d.HasTrackers() && !d.Late && sv.moves.count == 0 && (e.how == modify || e.how == insert && e.full != nil) {
@@ -255,14 +255,14 @@ func (sv *nesting) resolveReferences(e *entry, before *engine.Item) (engine.Valu
 		}
 		v[n.property.Index] = table.KeyOf(it)
 	}
-	if e.nest != nil && e.nest.place != nil { // applied last, so records nested in a member cannot move it to another owner
+	if e.nest != nil && e.nest.place != nil { // last, so that records nested in a member cannot move the member to another owner
 		e.nest.place(v, e.plan.Class)
 	}
 	sv.ordering.redirectReferences(e.plan, v)
 	return v, nil
 }
 
-// pointedKey returns the key that a stored item has in reference p, or nil if the reference is null.
+// pointedKey returns the key in reference p of a stored item, or nil if the reference is null.
 func pointedKey(p *engine.Property, it *engine.Item) []any {
 	at := it.Class.Property(p.Name)
 	if at == nil || it.Values[at.Index] == nil || layout.StorageDiffers(at, p) {
@@ -271,13 +271,13 @@ func pointedKey(p *engine.Property, it *engine.Item) []any {
 	return []any{it.Values[at.Index]}
 }
 
-// readBefore reads and locks the stored item of an entry, if the save must know it. It returns nil if the save need not
-// know it, or if no stored item can be changed by this entry.
+// readBefore reads and locks the stored item of an entry. It returns nil if the save can write the entry without
+// reading the item, or if this entry cannot change a stored item.
 func (sv *nesting) readBefore(e *entry) (*engine.Item, error) {
 	if e.key == nil || e.how == modify && !sv.mustInspect(e) {
 		return nil, nil
 	}
-	// The root class finds the item regardless of its class.
+	// The root class finds the item regardless of the item's class.
 	p := sv.store.layout.Plans[e.plan.Table.Classes[0]]
 	it := &engine.Item{}
 	found, err := read.One(sv.w, sv.w.Ctx, p.SQL().Lock, p, it, slices.Clone(e.key))

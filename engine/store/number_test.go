@@ -8,8 +8,8 @@ import (
 	"restsrv/engine/store/storetest"
 )
 
-// TestCounterPastItsEnd: in earlier versions, SQLite could count past the greatest int, with reals. Such a counter is
-// exported and starts again.
+// TestCounterPastItsEnd checks a counter above the greatest int, which earlier versions could create on SQLite, where
+// the counter became a real number. The counter must be exportable, and must start again.
 func TestCounterPastItsEnd(t *testing.T) { onBoth(t, counterPastItsEnd) }
 
 func counterPastItsEnd(t *testing.T, p place) {

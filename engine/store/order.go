@@ -11,10 +11,10 @@ import (
 	"restsrv/engine/store/table"
 )
 
-// The records of a Save take effect in order, each with its nested records and collections, as if they were saved one
-// after the other. Records of one class still share statements where this makes no difference (see mustClose). There is
-// one exception from the order: a collection may name a member that a later record creates (see awaited). The returned
-// items have the values that are stored at the end of the save (see refreshItems).
+// The records of a Save take effect in order, as if they were saved one after the other, each with its nested records
+// and collections. Records of one class still share statements where this makes no difference (see mustClose). There
+// is one exception: a collection may name a member that a later record creates (see awaited). The returned items have
+// the values that are stored at the end of the save (see refreshItems).
 
 // moves lists the changes of keys that one record causes, in order. There may be hundreds of thousands of them, because
 // many records can be nested in the collections of that record.
@@ -38,8 +38,7 @@ func (m *moves) add(t *layout.Table, from, to any) {
 	m.count++
 }
 
-// presentKey returns the present key of an item. key is the key that the item had before the change with the given
-// number.
+// presentKey returns the present key of an item. key is the item's key before the change with the given number.
 func (m *moves) presentKey(number int, t *layout.Table, key any) any {
 	for number < m.count {
 		of := m.from[place{t, engine.ValueText(key)}]
@@ -52,8 +51,7 @@ func (m *moves) presentKey(number int, t *layout.Table, key any) any {
 	return key
 }
 
-// currentKey returns the present key of the item that the current record names by key. If the record has already
-// changed that key, the result is the new key.
+// currentKey returns the present key of an item that the current record names by key, and may have renamed already.
 func (sv *ordering) currentKey(t *layout.Table, key any) any { return sv.moves.presentKey(0, t, key) }
 
 // tableOf returns the table of a class, or nil if the store has none.
@@ -64,16 +62,16 @@ func (sv *ordering) tableOf(c *engine.Class) *layout.Table {
 	return nil
 }
 
-// enterRecord must be called when the save begins to write the record with this index. It forgets the key changes that
-// were made for the record before it.
+// enterRecord must be called before the save writes the record with this index. It clears the list of key changes of
+// the previous record.
 func (sv *ordering) enterRecord(index int) {
 	if index != sv.record {
 		sv.record, sv.moves = index, moves{}
 	}
 }
 
-// applyRename updates the state of the save after the key of an item has changed. The state contains the key, and
-// copies of the item, in several places.
+// applyRename updates the state of the save after the key of an item has changed. Several fields of the save contain
+// the key or copies of the item.
 func (sv *ordering) applyRename(t *layout.Table, from, to any) {
 	sv.moves.add(t, from, to)
 	sv.shaken = true
@@ -120,8 +118,7 @@ func (sv *ordering) applyRename(t *layout.Table, from, to any) {
 	rename(&sv.owner.item)
 }
 
-// renamedItem returns a copy of an item with another key. Its values are copied too, because they may belong to the
-// caller.
+// renamedItem returns a copy of an item with another key. The values are copied too, because the caller may own them.
 func renamedItem(it *engine.Item, to any) *engine.Item {
 	c := *it
 	c.ID = engine.ValueText(to)
@@ -132,7 +129,7 @@ func renamedItem(it *engine.Item, to any) *engine.Item {
 	return &c
 }
 
-// redirectKey updates the key of an entry, if the current record has changed the key of that item.
+// redirectKey updates the key of an entry if the current record has changed the key of the entry's item.
 func (sv *ordering) redirectKey(e *entry) {
 	if e.key == nil || sv.moves.count == 0 {
 		return
@@ -162,10 +159,10 @@ func (sv *ordering) redirectReferences(p *layout.Plan, v engine.Values) {
 	}
 }
 
-// mustClose reports whether the collections of an entry must be written before the row of the next record of its class.
-// This is necessary if the collections may change the next record's item, or data that determines its defaults or
-// permissions. Otherwise, one statement writes the rows of several records, and their collections are written
-// afterwards.
+// mustClose reports whether the collections of an entry must be written before the row of the next record of its
+// class. This is necessary if the collections may change the next record's item, or data on which its defaults or
+// permissions depend. If mustClose is false, one statement can write the rows of several records, and their
+// collections are written afterwards.
 func (sv *ordering) mustClose(e *entry) bool {
 	return e.deep != nil && len(e.deep.members) > 0 && (e.plan.Duties.Computed || !sv.guard.SkipsRowChecks(e.plan) || sv.mayReach(e, e.plan.Table))
 }
@@ -191,9 +188,9 @@ func (sv *ordering) mayReach(e *entry, t *layout.Table) bool {
 	})
 }
 
-// awaited is a member that a collection names although it does not exist yet. The collection is stored in its members,
-// as references to the owner, so nothing can be stored now. If a later record of the save creates the member, the
-// member is added to the collection, unless that record sets the reference itself.
+// awaited is a member that a collection names although the member does not exist yet. The link is a reference in the
+// row of the member, so it cannot be stored before the member exists. If a later record of the save creates the member
+// without setting this reference itself, the member is added to the collection.
 type awaited struct {
 	owner    pending
 	property *engine.Property
@@ -223,7 +220,7 @@ func (sv *ordering) awaitMember(owner pending, p *engine.Property, key any) {
 	sv.holdAwaited(a)
 }
 
-// collectionOf identifies a collection by the reference of its members and the value that they have in this reference.
+// collectionOf identifies a collection by the reference p.Back of its members and the value of this reference.
 func (sv *ordering) collectionOf(p *engine.Property, value any) place {
 	return place{sv.tableOf(p.Target), p.Back.Name + "#" + engine.ValueText(value)}
 }
@@ -233,9 +230,9 @@ func (sv *ordering) holdAwaited(a *awaited) {
 	sv.holding[at] = append(sv.holding[at], a)
 }
 
-// dropAwaited marks awaited members as removed when a later record changes their collection. value is the value that
-// members store for this collection. If the record replaces the collection, it removes all members except those in
-// known. It also removes the members in remove.
+// dropAwaited marks awaited members as dropped if the change m removes them from their collection: the members in
+// remove and, if the change replaces the collection, all members that are not in known. value is the value that
+// members store in their reference to the owner.
 func (sv *ordering) dropAwaited(value any, m memberChange, known, remove []any) {
 	if len(sv.awaited) == 0 {
 		return
@@ -248,8 +245,7 @@ func (sv *ordering) dropAwaited(value any, m memberChange, known, remove []any) 
 	}
 }
 
-// markArrived must be called for each written item. If collections await this item as a member, they get it when
-// joinArrived is called.
+// markArrived must be called for each written item. If collections await the item, joinArrived will add it to them.
 func (sv *ordering) markArrived(e *entry, it *engine.Item) {
 	at := place{e.plan.Table, it.ID}
 	var others []*awaited
@@ -287,8 +283,8 @@ func (sv *ordering) joinArrived() error {
 	return nil
 }
 
-// settleAwaited returns an error if an awaited member does not exist at the end of the save. The member may exist
-// although no record has created it: a record may have changed the key of another item to this key.
+// settleAwaited returns an error if an awaited member does not exist at the end of the save. A member for which no
+// record was written can still exist, because a record may have given its key to another item.
 func (sv *ordering) settleAwaited() error {
 	for _, a := range sv.awaited {
 		if a.arrived {
@@ -309,13 +305,13 @@ func (sv *ordering) settleAwaited() error {
 	return sv.joinArrived()
 }
 
-// innerItem is the item of a nested record. When it has its final state, saved is called with it.
+// innerItem is the item of a nested record. saved is called with the item when the item has its final state.
 type innerItem struct {
 	item  *engine.Item
 	saved func(*engine.Item)
 }
 
-// touchItems records items that may have changed after the save wrote their records.
+// touchItems records that these items may have changed after the save wrote their records.
 func (sv *ordering) touchItems(root *engine.Class, keys ...any) {
 	if sv.touched == nil {
 		sv.touched = map[table.Identity]bool{}
@@ -330,8 +326,8 @@ func (sv *ordering) isDisturbed(it *engine.Item) bool {
 	return sv.moves.count > 0 || sv.touched[table.IdentityOf(it)]
 }
 
-// touchRepeated records the items that several records of the call have written. Only the result of the last of these
-// writes is current.
+// touchRepeated calls touchItems for items that several records of the call have written. Only the last result is
+// current.
 func (sv *ordering) touchRepeated() {
 	seen := make(map[table.Identity]bool, len(sv.items))
 	for _, it := range sv.items {
@@ -347,7 +343,7 @@ func (sv *ordering) touchRepeated() {
 }
 
 // rereadWritten reads the items in sv.written again if they may have changed since they were written. It is called
-// before their cached attributes are computed.
+// before the cached attributes of these items are computed.
 func (sv *ordering) rereadWritten() error {
 	seen := make(map[table.Identity]bool, len(sv.written))
 	once := slices.DeleteFunc(slices.Clone(sv.written), func(it *engine.Item) bool {
@@ -359,7 +355,7 @@ func (sv *ordering) rereadWritten() error {
 	if len(once) == len(sv.written) && !sv.shaken {
 		return nil
 	}
-	sv.shaken = true // cached.Writer.Update will update the items that were read now, not those that the call returns
+	sv.shaken = true // cached.Writer.Update updates the items that were read here, not the result of the call
 	sv.written = nil
 	for chunk := range slices.Chunk(once, table.BulkRows) {
 		items, err := sv.store.table.RereadLocked(sv.w, chunk)
@@ -371,7 +367,8 @@ func (sv *ordering) rereadWritten() error {
 	return nil
 }
 
-// refreshItems reads the items that the call returns again, if they may have changed since they were written.
+// refreshItems reads the items of the result again if they may have changed since they were written, and then calls
+// innerItem.saved for nested records.
 func (sv *ordering) refreshItems() error {
 	if sv.groups > 1 {
 		sv.touchRepeated()
@@ -387,7 +384,7 @@ func (sv *ordering) refreshItems() error {
 	return nil
 }
 
-// rereadStale replaces the items of the result that may have changed since they were written: it reads them again.
+// rereadStale reads items of the result again if they may have changed since they were written, and replaces them.
 func (sv *ordering) rereadStale() error {
 	var stale []**engine.Item
 	add := func(it **engine.Item) {

@@ -8,8 +8,7 @@ import (
 	"restsrv/engine/store"
 )
 
-// TestChangedKeys changes keys at random. The present key of each must be the result of all changes one after the
-// other.
+// TestChangedKeys changes keys at random. The present key of each must be the result of applying all changes in order.
 func TestChangedKeys(t *testing.T) {
 	seed := rand.Uint64()
 	random := rand.New(rand.NewPCG(seed, 0))
@@ -35,8 +34,8 @@ func TestChangedKeys(t *testing.T) {
 	}
 }
 
-// TestManyChangedKeys asks for the present key of many changed keys, as a collection with as many nested records does.
-// It would take long if each lookup searched all changes.
+// TestManyChangedKeys gets the present key of many changed keys, as in a save of a collection with many nested
+// records. The test would take very long if each lookup searched all changes.
 func TestManyChangedKeys(t *testing.T) {
 	const many = 50_000
 	var moves store.Moves

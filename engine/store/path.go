@@ -8,18 +8,18 @@ import (
 )
 
 // Each of these tables lists the paths by which a write can be done. The first path that fits is taken, so each path
-// can assume that the paths before it do not fit. Whether a path fits depends on the duties of the class, the
-// permissions of the account, and the keys and nested records that are given.
+// can assume that the paths before it do not fit. Whether a path fits depends on the duties of the class, on the
+// permissions of the account, and on the keys and nested records in the call.
 
-// lonePath is a way to run the work of a Create or an Update: the function work writes the record on the session w.
+// lonePath is a way to run a Create or an Update. run calls work, which writes the record in the session w.
 type lonePath struct {
 	name string
 	fits func(sv *save, e *entry) bool
 	run  func(sv *save, t *layout.Table, work func(w *conns.Session) error) error
 }
 
-// lonePaths are the ways to run a Create or an Update with a save. A Create of a plain row needs no save and is faster:
-// see isPlainInsert.
+// lonePaths are the ways to run a Create or an Update that needs a save. A Create of a plain row needs no save (see
+// isPlainInsert).
 var lonePaths = [...]lonePath{
 	{"one statement, without a transaction", (*save).isSingle,
 		func(sv *save, t *layout.Table, work func(w *conns.Session) error) error {
@@ -57,8 +57,8 @@ var groupPaths = [...]groupPath{
 		(*save).insertAll},
 }
 
-// rowPath is a way to write the rows of inserts or upserts of one class. size returns how many of the first entries it
-// writes at once.
+// rowPath is a way to write the rows of inserts or upserts of one class. size returns the number of entries, from the
+// beginning of the group, that are written at once.
 type rowPath struct {
 	name  string
 	fits  func(sv *save, group []entry) bool
@@ -92,7 +92,7 @@ func isPlainInsert(p *layout.Plan, g *rights.Guard) bool {
 	return p.Duties.IsPlain() && g.SkipsRowChecks(p) && !p.Table.Grants
 }
 
-// runLone runs the work of a Create or an Update by the first lonePath that fits. The work writes e.
+// runLone runs work, which writes e, by the first lonePath that fits.
 func (sv *save) runLone(e *entry, work func(w *conns.Session) error) error {
 	for i := range lonePaths {
 		if lonePaths[i].fits(sv, e) {

@@ -16,13 +16,14 @@ import (
 	"restsrv/engine/wire"
 )
 
-// network is a database of people who know each other (n:m, from both sides), with their boss, staff and home.
+// network is a database of people. Persons know each other (a pair of mirrored collections) and have a boss, staff and
+// a home.
 type network struct {
 	*store.Store
 	person, worker, home *engine.Class
 }
 
-// openNetwork opens the same people on a database.
+// openNetwork opens a database and stores the people. They are the same in each database.
 func openNetwork(t testing.TB, p place) *network {
 	prop := storetest.Prop
 	n := &network{}
@@ -154,8 +155,9 @@ func TestLinkedMembers(t *testing.T) {
 	})
 }
 
-// FuzzQuery sends arbitrary filters, orders, searches and cursors to both databases. Accepted queries never fail and
-// find the same items on both. The negated filter finds the other items, and an additional condition never finds more.
+// FuzzQuery sends arbitrary filters, orders, searches and cursors to both databases. An accepted query must not fail,
+// and must find the same items on both. The negated filter must find exactly the other items. An additional condition
+// must not find more items.
 func FuzzQuery(f *testing.F) {
 	for _, seed := range fuzzSeeds {
 		for _, order := range []string{"", "-home.name,age", "boss.pay,-first.name,ok"} {
@@ -246,7 +248,7 @@ func sameSet(a, b []string) bool {
 	return slices.Equal(a, b)
 }
 
-// checkPages lists pages by cursors, and tries an invalid cursor.
+// checkPages lists the pages of a query by cursors, and tries an invalid cursor.
 func (n *network) checkPages(ctx context.Context, t *testing.T, q *engine.Query, cursor string, want []string) {
 	t.Helper()
 	if _, err := cursorKey.Decode(q, cursor); engine.CodeOf(err) != engine.Invalid {

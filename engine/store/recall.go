@@ -27,8 +27,8 @@ func (sv *permits) meetExisting(p *layout.Plan, group []entry, existing map[stri
 	return sv.recallItems(p, group, keys)
 }
 
-// recallItems reads the items with these keys. For each entry it sets the stored item (entry.was) and whether the
-// account may read this item (entry.unread).
+// recallItems reads the items with these keys. For each entry of the group it sets entry.was to the stored item, and
+// entry.unread if the account may not read that item.
 func (sv *permits) recallItems(p *layout.Plan, group []entry, keys []any) error {
 	items, err := sv.store.table.ReadLocked(sv.w, p.Table, keys)
 	if err != nil {
@@ -50,7 +50,8 @@ func (sv *permits) recallItems(p *layout.Plan, group []entry, keys []any) error 
 	return nil
 }
 
-// recallOne sets the stored item of one entry, and whether the account may read it. before is the stored item, or nil.
+// recallOne sets e.was to before, the stored item or nil. If the entry sets a restricted reference, it also sets
+// e.unread to whether the account may not read the stored item.
 func (sv *permits) recallOne(e *entry, before *engine.Item) error {
 	e.was = before
 	if before == nil || !sv.setsRestricted(e) {
@@ -61,7 +62,7 @@ func (sv *permits) recallOne(e *entry, before *engine.Item) error {
 	return err
 }
 
-// readableIDs returns the ids of those of the items that the account may read. The items belong to one table.
+// readableIDs returns the ids of the items that the account may read. All items belong to one table.
 func (sv *permits) readableIDs(items ...*engine.Item) (map[string]bool, error) {
 	all := map[string]bool{}
 	keys := map[*engine.Class][]any{}

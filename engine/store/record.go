@@ -11,7 +11,7 @@ import (
 	"restsrv/engine/store/table"
 )
 
-// insertOne adds the missing values to v and inserts it as a new item.
+// insertOne adds the missing values to v and inserts a new item with the values.
 func (sv *rows) insertOne(e *entry, v engine.Values) (*engine.Item, error) {
 	p := e.plan
 	if e.full == nil {
@@ -42,13 +42,13 @@ func (sv *rows) insertOne(e *entry, v engine.Values) (*engine.Item, error) {
 	return it, nil
 }
 
-// duplicateAttempts is the number of attempts of a write before duplicateError reports a duplicate value.
+// duplicateAttempts is the number of attempts of a write after which duplicateError reports a duplicate value.
 const duplicateAttempts = 3
 
-// duplicateError returns the error for a duplicate value in an item that was looked for and not found. Another
-// transaction may have stored the item in the meantime, so the write is repeated. If the duplicate value is not the
-// key, duplicateError reports it after duplicateAttempts: the value then belongs to another item. If it is the key, the
-// next attempt finds the item with that key, unless its class is in another branch of the class tree.
+// duplicateError returns the error for a write that did not find its item and then failed with a duplicate value. The
+// error makes the store repeat the write, because another transaction may have stored the item in the meantime. If the
+// duplicate value is the key, the next attempt finds the item, unless its class is in another branch of the class
+// tree. If it is a value of another attribute, another item may have it, so the attempts are limited.
 func (sv *rows) duplicateError(err error) error {
 	var met *table.Conflict
 	if sv.attempts < duplicateAttempts || errors.As(err, &met) && met.OfKey() {
@@ -57,8 +57,8 @@ func (sv *rows) duplicateError(err error) error {
 	return err
 }
 
-// changeItem updates the item of an entry with the values v. before is the stored item. It is nil if the save does not
-// need the stored item; then the statement itself detects that the item is missing.
+// changeItem updates the item of an entry with the values v. before is the stored item, or nil if the save does not
+// need it. In the latter case the statement itself detects that the item is missing.
 func (sv *rows) changeItem(e *entry, v engine.Values, before *engine.Item) (*engine.Item, error) {
 	match := sv.match
 	if sv.store.traits.Lock != "" && e.mayRename(v) {
@@ -71,7 +71,7 @@ func (sv *rows) changeItem(e *entry, v engine.Values, before *engine.Item) (*eng
 			return nil, err
 		}
 		if e.nest == nil && e.how != modify && !e.plan.HoldsClass(before.Class) {
-			return sv.reclassItem(e, slices.Clone(v), before) // the kept values were not given by the caller
+			return sv.reclassItem(e, slices.Clone(v), before) // cloned, because the kept values were not given by the caller
 		}
 		match = nil
 	}
@@ -100,8 +100,8 @@ func (sv *rows) changeItem(e *entry, v engine.Values, before *engine.Item) (*eng
 	return nil, engine.NoItem(e.plan.Class, e.plan.Class.ID(v))
 }
 
-// checkPermitted returns an error if the stored item has another revision than the call expects. In strict handling, it
-// also returns an error if the write would change a read-only attribute.
+// checkPermitted returns an error if the revision of the stored item is not the one that the call expects. In strict
+// handling, it also returns an error if the write would change a read-only attribute.
 func (sv *rows) checkPermitted(e *entry, stored *engine.Item) error {
 	c := e.plan.Class
 	if !sv.match.Allows(stored.Revision) {
@@ -118,7 +118,8 @@ func (sv *rows) checkPermitted(e *entry, stored *engine.Item) error {
 		if !property.Readonly || !property.Stored() || e.given[i] == engine.Absent {
 			continue
 		}
-		// If an account may not read the stored value, the response must not reveal that it is equal.
+		// If the account may not read the stored value, return an error even if the given value is equal: success
+		// would disclose the stored value.
 		known := read[stored.ID] && !sv.guard.IsUnusable(property)
 		if at := stored.Class.Property(property.Name); !known || at == nil || e.given[i] != stored.Values[at.Index] {
 			err := engine.Errorf(engine.Invalid, "readonly", "attribute %s of class %s is read-only and cannot be changed",
@@ -130,9 +131,9 @@ func (sv *rows) checkPermitted(e *entry, stored *engine.Item) error {
 	return nil
 }
 
-// reclassItem changes the class of an item to e's class, which may be a descendant or any other class of the tree. If
-// both classes have an attribute, the item keeps its value. The other values of the new class are completed as for a
-// new item. If the item has a value for which the new class has no attribute, reclassItem returns an error.
+// reclassItem changes the class of an item to e's class, which may be a descendant or any other class of the tree. The
+// item keeps the values of attributes that both classes have. The other values of the new class are completed as for a
+// new item. reclassItem returns an error if the item has a value for which the new class has no attribute.
 func (sv *rows) reclassItem(e *entry, v engine.Values, before *engine.Item) (*engine.Item, error) {
 	p := e.plan
 	read, err := sv.permits.readableIDs(before)
@@ -180,8 +181,8 @@ func (sv *rows) reclassItem(e *entry, v engine.Values, before *engine.Item) (*en
 	return it, sv.files().UpdateAll(it)
 }
 
-// findLoss checks whether a stored item can become an item of the class to. v contains the values that it gets.
-// findLoss returns the first attribute whose value or members the item would lose, or nil if there is none.
+// findLoss checks whether a stored item can become an item of the class to with the values v. If the item would lose
+// the value or the members of an attribute, findLoss returns the first such attribute, otherwise nil.
 func (sv *rows) findLoss(it *engine.Item, to *engine.Class, v engine.Values) (*engine.Property, error) {
 	for i, p := range it.Class.Properties {
 		switch q := to.Property(p.Name); {
@@ -208,7 +209,7 @@ func canRecast(p, q *engine.Property, value any) bool {
 	return ok
 }
 
-// hasLinks reports whether collection p of the item with a key has members.
+// hasLinks reports whether the item with this key has members in collection p.
 func (sv *rows) hasLinks(p *engine.Property, key any) (found bool, err error) {
 	l := sv.store.layout.LinkNames.Of(p)
 	b := sqldb.NewBuilder(sv.store.traits)
@@ -219,8 +220,8 @@ func (sv *rows) hasLinks(p *engine.Property, key any) (found bool, err error) {
 	return found, err
 }
 
-// afterWrite does the work after the row of an entry was written. Collections and checks of references are only
-// recorded here; they are done at the end of the transaction.
+// afterWrite does the work that follows the write of an entry's row. It only records collections and references: they
+// are written or checked at the end of the transaction.
 func (sv *rows) afterWrite(e *entry, given engine.Values, it *engine.Item) error {
 	d := &e.plan.Duties
 	if e.deep != nil && len(e.deep.members) > 0 {

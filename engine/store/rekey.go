@@ -12,14 +12,14 @@ import (
 	"restsrv/engine/store/table"
 )
 
-// rekeyDepth limits how far a change of a key spreads: a key can contain a reference to an item, whose key contains a
-// reference, and so on.
+// rekeyDepth limits how far a change of a key spreads: the key of an item can contain a reference to a second item,
+// the key of that item a reference to a third one, and so on.
 const rekeyDepth = 16
 
 // lockFollowers locks an item whose key will change, and then the items that refer to it. Without these locks, two
-// transactions could wait for each other. For example, this one has locked the item and waits for a referring item,
-// while a write of the referring item waits in lockTargets for the item. The item is locked first, because a write of a
-// collection also locks its owner before its members. This lock does not block lockTargets.
+// transactions could wait for each other: this one has locked the item and waits for a referring item, while a write
+// of the referring item waits in lockTargets for the item. The item is locked before the referring items, because a
+// write of a collection also locks the owner before the members. The lock does not block lockTargets.
 func (sv *renaming) lockFollowers(t *layout.Table, key any, depth int) error {
 	if depth == 0 || !slices.ContainsFunc(t.Pointers, func(p layout.Pointer) bool { return p.Other == "" }) {
 		return nil
@@ -73,8 +73,8 @@ func (e *entry) mayRename(v engine.Values) bool {
 	return given > 0 && (given < len(key) || e.plan.Class.ID(v) != keyText(e.key))
 }
 
-// followMove updates all references to an item if the write of e has changed its key. It then reads the item again,
-// because one of these references may be in the item itself.
+// followMove updates all references to an item if the write of e has changed the item's key. It then reads the item
+// again, because the item may refer to itself.
 func (sv *renaming) followMove(e *entry, it *engine.Item) error {
 	if e.key == nil || keyText(e.key) == it.ID {
 		return nil
@@ -108,17 +108,16 @@ func (sv *renaming) followAll(t *layout.Table, from, to any, depth int) error {
 	return sv.store.owned.Follow(sv.w, t, from, to)
 }
 
-// followReference updates the references in one column. The referring items get a new revision, because their content
-// changes.
+// followReference updates the references in one column. The referring items change, so they get a new revision.
 func (sv *renaming) followReference(t *layout.Table, p layout.Pointer, from, to any) error {
 	b := sv.followStatement(p, from, to)
 	if p.Plan.Duties.Journaled || p.Plan.SharesColumn(p.Column) {
 		if err := sv.followWatched(t, p, from, to); err != nil {
 			return err
 		}
-		// The rows of classes that are left out have no items, so followWatched does not find them. The next statement
-		// must not change other rows: a concurrent transaction may have added some, and their change would be missing
-		// in the journal.
+		// followWatched finds only items of known classes. Rows of removed classes have references too; the next
+		// statement changes these. It must leave the rows of known classes alone: a concurrent transaction may have
+		// added some, and the journal would lack their change.
 		others := p.Plan.ClassCondition()
 		if others == "" {
 			return nil
@@ -129,9 +128,9 @@ func (sv *renaming) followReference(t *layout.Table, p layout.Pointer, from, to 
 	return err
 }
 
-// followWatched does the work of followReference for two cases: the changes must be journaled, or the reference shares an
-// index entry with other columns, so that the sizes of the entries must be checked. If the item refers to itself, that
-// change is not journaled here, but together with the change of its key.
+// followWatched does the work of followReference in two cases: the changes must be journaled, or the reference shares
+// index entries with other columns, so that the sizes of the entries must be checked. If an item refers to itself, the
+// change of the reference is journaled together with the change of its key, not here.
 func (sv *renaming) followWatched(t *layout.Table, p layout.Pointer, from, to any) error {
 	b := sv.followStatement(p, from, to)
 	b.Add(sqlquery.AndCondition(p.Plan.ClassCondition()))
@@ -170,8 +169,8 @@ func (sv *renaming) followStatement(p layout.Pointer, from, to any) *sqldb.Build
 	return b
 }
 
-// followLink updates the links in one column. A link to the new key may exist already, although no item had that key.
-// The two links then become one.
+// followLink updates the links in one column. There may be links to the new key already, although no item had this
+// key. If two links become equal, followLink keeps one of them.
 func (sv *renaming) followLink(p layout.Pointer, from, to any) error {
 	b := sqldb.NewBuilder(sv.store.traits)
 	b.Add("DELETE FROM ", p.Table, " WHERE ", p.Column, " = ")
@@ -204,7 +203,7 @@ func (sv *renaming) followLink(p layout.Pointer, from, to any) error {
 	return layout.LinksFit(p.Collection, to, others)
 }
 
-// followKey updates references that are part of the key of their items. So the keys of these items change too.
+// followKey updates references that are part of the key of their items. The keys of these items change as a result.
 func (sv *renaming) followKey(p layout.Pointer, from, to any, depth int) error {
 	if depth == 0 {
 		return engine.Errorf(engine.Invalid, "key", "the key cannot be changed: too many keys depend on it")
@@ -226,8 +225,8 @@ func (sv *renaming) followKey(p layout.Pointer, from, to any, depth int) error {
 	return nil
 }
 
-// followOne changes a reference in an item whose key contains this reference. So the key of the item changes too:
-// followOne updates the references to the item and returns its new key.
+// followOne changes the reference name in the item with a key, where the reference is part of this key. The key of the
+// item changes as a result, so followOne updates the references to the item. It returns the new key.
 func (sv *renaming) followOne(p *layout.Plan, name string, key, to any, depth int) (any, error) {
 	t := p.Table
 	var before []*engine.Item
@@ -252,7 +251,7 @@ func (sv *renaming) followOne(p *layout.Plan, name string, key, to any, depth in
 	if err := sv.followAll(t, key, now, depth-1); err != nil || len(before) == 0 {
 		return now, err
 	}
-	after, err := sv.store.table.ReadLocked(sv.w, t, []any{now}) // read again, because it may refer to itself
+	after, err := sv.store.table.ReadLocked(sv.w, t, []any{now}) // read again, because the item may refer to itself
 	if err != nil || len(after) == 0 {
 		return now, err
 	}

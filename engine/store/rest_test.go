@@ -9,7 +9,7 @@ import (
 	"restsrv/engine/store/conns"
 )
 
-// TestCostlyReadingsRest: an expensive read rests if another account is present, and does not rest otherwise.
+// TestCostlyReadingsRest checks that an expensive read pauses if and only if another account is present.
 func TestCostlyReadingsRest(t *testing.T) {
 	t.Run("sqlite long", func(t *testing.T) { costlyReadingsRest(t, sqlitePlace(t), manyNotes) })
 	t.Run("sqlite list", func(t *testing.T) { costlyReadingsRest(t, sqlitePlace(t), 1000) })
@@ -38,7 +38,8 @@ func costlyReadingsRest(t *testing.T, p place, items int) {
 	}
 }
 
-// TestCostlyWritesRest: a heavy write rests after another heavy write of its account if another account is present.
+// TestCostlyWritesRest checks that a heavy write pauses if another account is present and the account of the write has
+// made another heavy write before.
 func TestCostlyWritesRest(t *testing.T) { onBoth(t, costlyWritesRest) }
 
 func costlyWritesRest(t *testing.T, p place) {

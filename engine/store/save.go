@@ -52,7 +52,7 @@ func tableOf(entries []entry) *layout.Table {
 	return entries[0].plan.Table
 }
 
-// saveLast saves the last record of a call if it is computed from the items that were saved before it
+// saveLast saves the last record of a call if its values are computed from the items that the call has saved before
 // (engine.Record.Make).
 func (sv *save) saveLast(w *conns.Session, last engine.Record) (err error) {
 	if last.Values, err = last.Make(sv.items); err != nil {
@@ -65,7 +65,7 @@ func (sv *save) saveLast(w *conns.Session, last engine.Record) (err error) {
 	return end.run(w, entries)
 }
 
-// newSave prepares a save of the records: it returns an entry for each of them.
+// newSave prepares a save of the records: it returns the save and an entry for each record.
 func (s *Store) newSave(ctx context.Context, records []engine.Record) (*save, []entry, error) {
 	sv := s.newWrite(ctx, s.reader.GuardOf(ctx), len(records))
 	sv.bulk = true
@@ -87,8 +87,7 @@ func (s *Store) newWrite(ctx context.Context, g *rights.Guard, records int) *sav
 	return sv
 }
 
-// save is the state of one call of Create, Update or Save. Since its transaction may be repeated, begin resets most of
-// it.
+// save is the state of one call of Create, Update or Save. For each attempt, begin resets most fields.
 type save struct {
 	steps
 	store    *Store
@@ -206,7 +205,8 @@ const (
 )
 
 // prepareEntry does all work on a record that needs no transaction: checks, hashes and generated values. inner is true
-// for a nested record. Its missing values are added in the transaction, because the outer record supplies some of them.
+// for a nested record. Missing values of a nested record are added in the transaction, because the outer record
+// supplies some of them.
 func (sv *save) prepareEntry(r *engine.Record, inner bool) (entry, error) {
 	p, err := sv.store.layout.PlanOf(r.Class)
 	if err != nil {
@@ -255,15 +255,15 @@ func (sv *save) prepareEntry(r *engine.Record, inner bool) (entry, error) {
 	return e, nil
 }
 
-// abstractError returns the error for an item of an abstract class, which has no items of its own.
+// abstractError returns the error for a record of an abstract class. Only descendants of an abstract class have items.
 func abstractError(c *engine.Class) *engine.Error {
 	e := engine.Errorf(engine.Invalid, "abstract", "class %s is abstract: an object must be of a class below it", c.FullName)
 	e.Class = c.FullName
 	return e
 }
 
-// locateItem sets the key that identifies the item of the record. If the record has only an id, it adds the key to the
-// given values.
+// locateItem sets the key that identifies the item of the record. If there is only an id, it adds the key to the
+// values.
 func (e *entry) locateItem(r *engine.Record) error {
 	c := r.Class
 	var byID []any
@@ -312,8 +312,8 @@ func (e *entry) keyTouched() bool {
 	return slices.ContainsFunc(e.plan.Class.KeyProperties(), func(p *engine.Property) bool { return e.given[p.Index] != engine.Absent })
 }
 
-// tryUpsert makes e an upsert if the record, with defaults and generated values, has all values that an insert
-// requires.
+// tryUpsert makes e an upsert if the record, completed with defaults and generated values, has all values that an
+// insert requires.
 func (sv *save) tryUpsert(e *entry) error {
 	mask, all := sv.mask[:0], true
 	for _, property := range e.plan.Stored {
@@ -334,7 +334,7 @@ func (sv *save) tryUpsert(e *entry) error {
 		if err := sv.completeValues(e.plan, e.full); err != nil {
 			e.full, e.mask = nil, ""
 			if engine.CodeOf(err) == engine.Invalid {
-				return nil // still sufficient for an update
+				return nil // the record still suffices for an update
 			}
 			return err
 		}
@@ -343,8 +343,8 @@ func (sv *save) tryUpsert(e *entry) error {
 	return nil
 }
 
-// completeValues adds all missing values to v, the values of a new item, including the times and accounts of its
-// creation and change.
+// completeValues adds all missing values to v, the values of a new item. These include the times and accounts of
+// creation and last change.
 func (sv *save) completeValues(p *layout.Plan, v engine.Values) error {
 	if p.Duties.HasTrackers() {
 		p.Class.Stamp(v, sv.newGenerate(), true)
@@ -408,7 +408,6 @@ func (sv *save) defaultPassword(p *engine.Property) (string, error) {
 	return h, nil
 }
 
-// keyText returns a key as text.
 func keyText(key []any) string { return engine.ValueText(key[0]) }
 
 // atRecord adds the index of a record to an error.
@@ -423,7 +422,7 @@ func atRecord(i int, err error) error {
 }
 
 // computeDefault computes a default value of a new item by a formula. v contains the values that are known so far. The
-// caller must cast the result. The account can read the result, because it creates the item. The formula therefore uses
+// caller must cast the result. The account creates the item, so it can read the result. Therefore the formula uses
 // only data that the account may read: hidden items count as missing, and hidden attributes as null.
 func (sv *save) computeDefault(c *engine.Class, v engine.Values, p *engine.Property) (any, error) {
 	s, w := sv.store, sv.w
@@ -451,7 +450,7 @@ func (sv *save) computeDefault(c *engine.Class, v engine.Values, p *engine.Prope
 	return result, err
 }
 
-// isScalar reports whether v is a value that a column can contain, in contrast to nested records and absent values.
+// isScalar reports whether a column can contain v. Columns cannot contain nested records and absent values.
 func isScalar(v any) bool {
 	switch v.(type) {
 	case bool, string, int64, float64, engine.Decimal, engine.Instant, engine.JSONText:

@@ -14,7 +14,7 @@ import (
 	"restsrv/engine/store/storetest"
 )
 
-// manyNotes is the number of items with which a read of all exceeds the budget of the quick lane.
+// manyNotes is a number of items for which a read of all items exceeds the budget of the quick lane.
 const manyNotes = 30000
 
 // openMany opens a store of manyNotes items.
@@ -49,7 +49,7 @@ func matching(c *engine.Class, pattern string) *engine.Filter {
 	return &engine.Filter{Op: engine.OpLike, Left: engine.Attribute(c.Property("text")), Pattern: pattern}
 }
 
-// holder starts long reads of an account. Each stops in the middle until release is called.
+// holder holds long reads of an account: each read stops in the middle until release is called.
 type holder struct {
 	release func()
 	done    sync.WaitGroup
@@ -78,8 +78,8 @@ func (h *holder) end() {
 	h.done.Wait()
 }
 
-// occupy starts one long read of b@local and waits until it runs, then starts n more and waits until some of them wait
-// for a place. It returns the first one. All of them end with the test.
+// occupy starts one long read of b@local and waits until it runs. Then it starts n more reads and waits until some of
+// them wait for a place. It returns the holder of the first read. All reads end with the test.
 func occupy(t *testing.T, st *store.Store, c *engine.Class, n int) (first *holder) {
 	t.Helper()
 	first = hold(t.Context(), st, c, "b@local", 1)
@@ -128,7 +128,7 @@ func scansLeaveReaders(t *testing.T, p place) {
 	}
 }
 
-// TestScansOfOthers: the long read of an account ends although more long reads of another account wait.
+// TestScansOfOthers checks that the long read of an account can end while several long reads of another account wait.
 func TestScansOfOthers(t *testing.T) { onBoth(t, scansOfOthers) }
 
 func scansOfOthers(t *testing.T, p place) {
@@ -144,7 +144,7 @@ func scansOfOthers(t *testing.T, p place) {
 		done <- err
 	}()
 	await(t, "the reading of a waits", func() bool { own, _ := st.ScansWaiting("a@local"); return own > 0 || len(done) > 0 })
-	first.release() // the other reads of b still wait for their release
+	first.release() // the other reads of b stop until they are released, too
 	select {
 	case err := <-done:
 		if err != nil {
@@ -155,8 +155,8 @@ func scansOfOthers(t *testing.T, p place) {
 	}
 }
 
-// TestScansAreRefused: a long read is refused with 503 and a retry time if the queue has no place for it, or if it
-// waits too long.
+// TestScansAreRefused checks that a long read is refused with 503 and a retry time in two cases: the queue is full, or
+// the read has waited too long.
 func TestScansAreRefused(t *testing.T) { onBoth(t, scansAreRefused) }
 
 func scansAreRefused(t *testing.T, p place) {
@@ -172,7 +172,7 @@ func scansAreRefused(t *testing.T, p place) {
 			})
 		})
 	}
-	h.done.Wait() // they are refused, because the first one holds its place
+	h.done.Wait() // the reads are refused, because the first one keeps its place
 	first.release()
 	first.done.Wait()
 	if first.errs[0] != nil {
@@ -194,8 +194,8 @@ func scansAreRefused(t *testing.T, p place) {
 	}
 }
 
-// TestBegunReadingsEnd: a short read with a slow caller is not refused if all places are taken. SQLite suspends such
-// reads instead of refusing them.
+// TestBegunReadingsEnd checks a short read with a slow caller while all places are taken: the read must not be
+// refused. The test does not run on SQLite, which suspends such reads.
 func TestBegunReadingsEnd(t *testing.T) {
 	st, c := openMany(t, postgresPlace(t), conns.Scans{MaxWait: 10 * time.Minute})
 	occupy(t, st, c, 24)
@@ -210,8 +210,8 @@ func TestBegunReadingsEnd(t *testing.T) {
 	}
 }
 
-// TestScansRunAgain: reads that are ended in the quick lane and repeated in the scan lane return the same result as
-// alone, regardless of their number.
+// TestScansRunAgain checks many reads that are ended in the quick lane and repeated in the scan lane. Each must return
+// the same result as when it runs alone.
 func TestScansRunAgain(t *testing.T) { onBoth(t, scansRunAgain) }
 
 func scansRunAgain(t *testing.T, p place) {
@@ -234,7 +234,8 @@ func scansRunAgain(t *testing.T, p place) {
 	await(t, "all places are free after the rests", func() bool { running, waiting := st.Scanning(); return running == 0 && waiting == 0 })
 }
 
-// TestScanEndsWithItsContext: a long read ends at once if its client leaves, whether it waits for a place or runs.
+// TestScanEndsWithItsContext checks that a long read ends at once if its client leaves, both while the read waits for
+// a place and while it runs.
 func TestScanEndsWithItsContext(t *testing.T) { onBoth(t, scanEndsWithItsContext) }
 
 func scanEndsWithItsContext(t *testing.T, p place) {

@@ -21,7 +21,7 @@ func mustCreate(t *testing.T, st *store.Store, c *engine.Class, v ...any) {
 	}
 }
 
-// logged opens a store, closes it, and returns its log.
+// logged opens a store, closes it, and returns the text that it has logged.
 func logged(t *testing.T, p place, classes ...*engine.Class) string {
 	t.Helper()
 	db, err := p.open()
@@ -65,7 +65,7 @@ func TestSchemaWarnings(t *testing.T) {
 	})
 }
 
-// TestNumberedLater makes a property with values autoassigned.
+// TestNumberedLater makes a property autoassigned after items with values of this property exist.
 func TestNumberedLater(t *testing.T) {
 	onBoth(t, func(t *testing.T, p place) {
 		before := storetest.NewClass("note", prop("id", engine.Int))
@@ -81,7 +81,7 @@ func TestNumberedLater(t *testing.T) {
 	})
 }
 
-// TestCollectionRemoved removes a collection, first with links.
+// TestCollectionRemoved removes a collection twice: with links, and after the links are deleted.
 func TestCollectionRemoved(t *testing.T) {
 	onBoth(t, func(t *testing.T, p place) {
 		club := func(collections ...*engine.Property) *engine.Class {
@@ -144,8 +144,8 @@ func TestCompositeIndexLater(t *testing.T) {
 	})
 }
 
-// TestSearchedAgain removes a property from the search and adds it again. Words of items written in the meantime are
-// found.
+// TestSearchedAgain removes a property from the search and adds it again. The search must find words of items that
+// were written in the meantime.
 func TestSearchedAgain(t *testing.T) {
 	onBoth(t, func(t *testing.T, p place) {
 		searched, not := note(prop("x", engine.String, search)), note(prop("x", engine.String))
@@ -161,7 +161,8 @@ func TestSearchedAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 		closeStore(t, st)
-		// An empty table is created again if the key changes, with its words.
+		// If the key changes, an empty table is created again. The table of its search words must be created again,
+		// too.
 		closeStore(t, mustOpen(t, p, storetest.NewClass("note", prop("x", engine.String), prop("id", engine.String))))
 		st = openAt(t, p, searched)
 		mustCreate(t, st, searched, "b", "words")
@@ -189,7 +190,7 @@ func TestLongTexts(t *testing.T) {
 		after := note(prop("x", engine.Text, indexed))
 		st := openAt(t, p, after)
 		var long strings.Builder
-		random := rand.New(rand.NewPCG(1, 2)) // it must not be compressible
+		random := rand.New(rand.NewPCG(1, 2)) // random, so that the text cannot be compressed
 		for range 20_000 {
 			long.WriteByte(byte(' ' + random.IntN(90)))
 		}

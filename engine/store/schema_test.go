@@ -71,7 +71,7 @@ func TestSchemaChange(t *testing.T) {
 				after, err := tryOpen(t, p, test.after)
 				if len(test.problems) > 0 {
 					refused(t, err, test.problems)
-					closeStore(t, mustOpen(t, p, test.before)) // nothing was changed
+					closeStore(t, mustOpen(t, p, test.before)) // the refused change has left the database unchanged
 					return
 				}
 				if err != nil {
@@ -82,7 +82,7 @@ func TestSchemaChange(t *testing.T) {
 					t.Errorf("got %v, %v, want x = %v", it, err, test.want)
 				}
 				closeStore(t, after)
-				closeStore(t, mustOpen(t, p, test.after)) // and again
+				closeStore(t, mustOpen(t, p, test.after)) // opening it again changes nothing
 			})
 		})
 	}
@@ -104,7 +104,7 @@ func refused(t *testing.T, err error, problems []string) {
 	}
 }
 
-// TestSchemaEmptyTable makes changes that would be impossible if there were items.
+// TestSchemaEmptyTable makes changes that are possible only because the table is empty.
 func TestSchemaEmptyTable(t *testing.T) { onBoth(t, schemaEmptyTable) }
 
 func schemaEmptyTable(t *testing.T, p place) {
@@ -143,7 +143,7 @@ func forgottenProperty(t *testing.T, p place) {
 	}
 }
 
-// TestSomeClasses opens a database with some of its classes. The others are left unchanged.
+// TestSomeClasses opens a database with only some of its classes. The tables of the other classes must stay unchanged.
 func TestSomeClasses(t *testing.T) { onBoth(t, someClasses) }
 
 func someClasses(t *testing.T, p place) {
@@ -165,8 +165,8 @@ func someClasses(t *testing.T, p place) {
 	}
 }
 
-// TestSeed seeds a database that has been opened before, once by a command that knows only system classes, and once by
-// a server that ended before seeding.
+// TestSeed seeds a database that has been opened before: first by a command that knows only system classes, then by a
+// server that ended before seeding.
 func TestSeed(t *testing.T) { onBoth(t, seed) }
 
 func seed(t *testing.T, p place) {
@@ -202,7 +202,7 @@ func seed(t *testing.T, p place) {
 	}
 	rows(st, 0)
 	closeStore(t, st)
-	st = mustOpen(t, p, system, n) // still new
+	st = mustOpen(t, p, system, n) // the database is still new
 	if err := seed(st, true, "a", "b"); err != nil {
 		t.Fatal(err)
 	}
@@ -243,7 +243,7 @@ func treeChanges(t *testing.T, p place) {
 		}
 	}
 	closeStore(t, st)
-	classes = tree("car") // bus is gone; its items stay but cannot be read
+	classes = tree("car") // bus is removed: its items stay in the table but cannot be read
 	st = mustOpen(t, p, classes...)
 	var found []string
 	err := st.List(t.Context(), &engine.Query{Class: classes[0], Count: -1}, func(it *engine.Item) error {

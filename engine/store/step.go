@@ -24,7 +24,6 @@ type (
 	filtered struct{ *save }
 )
 
-// steps are the steps of a save.
 type steps struct {
 	permits    permits
 	relations  relations
@@ -37,7 +36,6 @@ type steps struct {
 	filtered   filtered
 }
 
-// makeSteps sets the steps of a save.
 func (sv *save) makeSteps() {
 	sv.steps = steps{permits{sv}, relations{sv}, references{sv}, ordering{sv}, nesting{sv}, rows{sv}, renaming{sv}, journaling{sv}, filtered{sv}}
 }

@@ -29,32 +29,32 @@ type Config struct {
 	// HashPassword hashes a password for storage. It is called outside of transactions. If it is nil, passwords are
 	// refused.
 	HashPassword func(ctx context.Context, plain string) (string, error)
-	// FileClass, one of Classes, records which item has which file. Its rows are updated when file attributes of items
-	// change. It is nil if this is not needed.
+	// FileClass, one of Classes, has a record for each file of an item. The store updates these records when file
+	// attributes of items change. FileClass is nil if such records are not needed.
 	FileClass *engine.Class
-	// Unheld, if not nil, is called after a transaction with the hashes of files: the transaction has deleted rows of
-	// FileClass for them, because items have lost the files. The contents may still be needed: other items may have
-	// files with the same contents, and the transaction may have failed. Unheld must not block.
+	// Unheld, if not nil, is called after a transaction that has deleted records of FileClass because items have lost
+	// files. hashes identify the contents of these files. The contents may still be needed: other items may have files
+	// with the same contents, and the transaction may have failed. Unheld must not block.
 	Unheld func(hashes []string)
-	// StageClass, one of Classes, records the stages that items of Staged classes have reached. Its rows are deleted
-	// and updated together with these items. It is nil if this is not needed.
+	// StageClass, one of Classes, records the stages that items of Staged classes have reached. Its records are
+	// deleted and updated together with these items. StageClass is nil if no class is Staged.
 	StageClass *engine.Class
 	// PermissionClass and PolicyClass, two of Classes, are #permission and #policy of package acl. When an item is
 	// deleted, the store deletes the grants on it. When its key changes, the store updates them. In both cases it
 	// updates the item of #policy. Both classes are nil for a store without grants.
 	PermissionClass, PolicyClass *engine.Class
-	// Regranted, if not nil, is called after a transaction that changed grants, even if the transaction failed. The
-	// caller of the transaction gets its result only after this call. Regranted must not block.
+	// Regranted, if not nil, is called after a transaction that changed grants, even if the transaction failed. It
+	// returns before the caller of the transaction gets the result. Regranted must not block.
 	Regranted func()
-	// Journal records the writes of items of classes with Journaling, in their transactions. The class of its records
-	// is one of Classes. Journal is nil if no journal is needed.
+	// Journal records the writes of items of classes with Journaling, in the transactions of the writes. The class of
+	// its records must be one of Classes. Journal is nil if no journal is needed.
 	Journal engine.Journal
 	// ReadTime limits the duration of a read, including the wait for a connection; 0 means no limit. Longer reads would
 	// block other requests.
 	ReadTime time.Duration
 	Scans    conns.Scans // limits the long reads that wait
-	// LockTime is how long a request waits for a table that another session of the database has locked (see
-	// conns/tablelocks.go); 0 means as long as the database permits.
+	// LockTime is the longest time for which a request waits for a table that another session of the database has
+	// locked (see conns/tablelocks.go); 0 means as long as the database permits.
 	LockTime time.Duration
 	// WritesWaiting is the number of writes of one account that may wait; 0 means 1024.
 	WritesWaiting int
@@ -83,8 +83,8 @@ type Store struct {
 
 var _ engine.Repository = (*Store)(nil)
 
-// Open changes the tables of db as the classes require, in one transaction, and starts the writer. It takes ownership
-// of db, even if it fails. The error is a *layout.SchemaError if the classes contradict the stored data.
+// Open changes the tables of db as the classes require, in one transaction, and starts the writer. Open takes
+// ownership of db, even if it fails. The error is a *layout.SchemaError if the classes contradict the stored data.
 func Open(ctx context.Context, db *sqldb.Database, cfg Config) (*Store, error) {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
@@ -134,11 +134,11 @@ func (s *Store) newUpgrade() *schema.Upgrade {
 	return &schema.Upgrade{Db: s.db, Traits: s.traits, Log: s.cfg.Log, Layout: s.layout, Fresh: s.fresh}
 }
 
-// Seed saves the initial records of a new database. It does so only once in the life of the database; done reports
-// whether this call did it. A database is new from the Open that creates its first table until a Seed succeeds, even if
-// the process ends in between. Tables of system classes, whose names begin with #, do not count, because the command
-// line may create them before the first start of a server. The records are not journaled. Seed must be called before
-// other goroutines use the Store. It returns the errors of Save.
+// Seed saves the initial records of a new database, unless an earlier Seed has done so; done reports whether this call
+// saved them. A database is new from the Open that creates its first table until a Seed succeeds, even if the process
+// ends in between. Tables of system classes, with names that begin with #, do not count as first tables, because the
+// command line may create them before the first start of a server. The records are not journaled. Seed must be called
+// before other goroutines use the Store. It returns the errors of Save.
 func (s *Store) Seed(ctx context.Context, records []engine.Record) (done bool, err error) {
 	if !s.fresh {
 		return false, nil
@@ -150,7 +150,7 @@ func (s *Store) Seed(ctx context.Context, records []engine.Record) (done bool, e
 	err = s.pool.Writer.Do(ctx, func(w *conns.Session) error {
 		done, err = dropFreshMark(w)
 		if err != nil || !done {
-			return err // another process has already done it
+			return err // another process has already seeded the database
 		}
 		return sv.run(w, entries)
 	})
@@ -188,10 +188,10 @@ func dropFreshMark(s *conns.Session) (bool, error) {
 	return n > 0, err
 }
 
-// With returns a Store with other classes in the same database. It shares the connections and the queue of writes with
-// this Store. Before the new Store is used, its Upgrade must change the tables; then both Stores can be used at the
-// same time. classes must include the system classes of this Store. The error is a *layout.SchemaError if the classes
-// contradict each other. Close of any of these Stores closes all of them.
+// With returns a Store with other classes in the same database. The new Store shares the connections and the queue of
+// writes with s. Upgrade of the new Store must change the tables before it is used for anything else; then both Stores
+// can be used at the same time. classes must include the system classes of s. The error is a *layout.SchemaError if
+// the classes contradict each other. Closing any of these Stores closes all of them.
 func (s *Store) With(classes []*engine.Class) (*Store, error) {
 	n := &Store{cfg: s.cfg, db: s.db, traits: s.traits, pool: s.pool}
 	n.cfg.Classes = classes
@@ -201,17 +201,18 @@ func (s *Store) With(classes []*engine.Class) (*Store, error) {
 	return n, nil
 }
 
-// Upgrade changes the tables as the classes of the Store require. It is for a Store that With has created. It uses one
-// transaction, which runs between the writes of all other Stores. If it returns an error, the database is unchanged.
-// The error is a *layout.SchemaError if the classes contradict the stored data. It is Unavailable if other sessions of
-// the database use the tables for too long.
+// Upgrade changes the tables as the classes of the Store require. It is for a Store that was created by With. It uses
+// one transaction, which runs between the writes of all Stores of the database. If it returns an error, the database
+// is unchanged. The error is a *layout.SchemaError if the classes contradict the stored data, and Unavailable if other
+// sessions of the database use the tables for too long.
 func (s *Store) Upgrade(ctx context.Context) error {
 	began := time.Now()
 	for attempt := 1; ; attempt++ {
 		var last error
 		err := s.pool.Writer.Do(ctx, func(w *conns.Session) error {
-			w.ForbidEviction() // it waits for locks only for a moment, and is retried here
-			// ctx must not be used: if writes share a transaction, its end would end all of them.
+			w.ForbidEviction() // the upgrade waits for locks only for a moment, and is retried here
+			// Use w.Ctx instead of ctx: several writes may share the transaction, and the end of ctx would end all of
+			// them.
 			up := s.newUpgrade()
 			if last = up.PassGuard(w.Ctx, w.Conn); last == nil {
 				last = up.UpgradeIn(w.Ctx, w.Conn)
@@ -271,16 +272,15 @@ func (s *Store) Recache(ctx context.Context, c *engine.Class, id string) error {
 	return s.cached.Recache(ctx, c, id)
 }
 
-// Recalculate computes and stores the cached attributes of all items of a class and of the classes
-// below it, and everything that depends on them. Use it after an Import, which stores values
-// unchanged, and when a formula has changed. It takes several transactions. After each of them the
-// items are consistent.
+// Recalculate computes and stores the cached attributes of all items of a class and of the classes below it, and all
+// cached attributes that depend on these. Use it after an Import, which stores values unchanged, and when a formula
+// has changed. It takes several transactions. After each transaction the items are consistent.
 func (s *Store) Recalculate(ctx context.Context, c *engine.Class) error {
 	return s.cached.Recalculate(ctx, c)
 }
 
-// Ping returns Unavailable if the database is not available. If the database is only busy, Ping waits until ctx ends
-// and returns nil.
+// Ping returns Unavailable if the database is not available. If the database is only busy, Ping returns nil when ctx
+// ends.
 func (s *Store) Ping(ctx context.Context) error {
 	err := s.pool.RunRead(ctx, func(r *conns.Session) error {
 		_, err := r.QueryNumber(ctx, "SELECT 1", nil)
@@ -292,8 +292,8 @@ func (s *Store) Ping(ctx context.Context) error {
 	return err
 }
 
-// LockedTables returns the names of the tables that other sessions of the database have locked, so that writes wait for
-// them. It leaves out locks that last only for a moment.
+// LockedTables returns the names of the tables for which writes wait because other sessions of the database have
+// locked them. It leaves out locks that last only for a moment.
 func (s *Store) LockedTables(ctx context.Context) (names []string, err error) {
 	if s.traits.LockedTables == "" {
 		return nil, nil
@@ -325,7 +325,7 @@ func (s *Store) LockedTables(ctx context.Context) (names []string, err error) {
 	return names, err
 }
 
-// momentaryLock is the time for which a lock must last to be reported by LockedTables.
+// momentaryLock is the minimum duration of a lock that LockedTables reports.
 const momentaryLock = 300 * time.Millisecond
 
 // Close waits for accepted writes and running queries to end, then closes the database. Later calls of the repository

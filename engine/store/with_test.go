@@ -74,7 +74,8 @@ func TestWith(t *testing.T) {
 	})
 }
 
-// TestWithInTransaction: a transaction is shared by all Stores of the database, so neither waits for the other.
+// TestWithInTransaction checks that a transaction includes the calls of all Stores of the database. Otherwise the two
+// Stores would wait for each other.
 func TestWithInTransaction(t *testing.T) {
 	onBoth(t, func(t *testing.T, p place) {
 		before, pet := note(prop("x", engine.Int)), storetest.NewClass("pet", prop("id", engine.String))
@@ -125,7 +126,7 @@ func TestWithRefused(t *testing.T) {
 		if it, err := st.Get(t.Context(), before, "a"); err != nil || it.Get("x") != int64(1) {
 			t.Errorf("got %v, %v", it, err)
 		}
-		// If the class pet had been recorded, its root could not change now.
+		// The failed change must not have recorded the class pet: if it had, the root of pet could not change now.
 		pet := storetest.NewClass("pet", prop("name", engine.String))
 		next = upgraded(t, st, note(prop("x", engine.Int)), pet)
 		create(t, next, pet, engine.Named("name", "Rex"))
@@ -166,8 +167,8 @@ func TestWithUnderLoad(t *testing.T) {
 	})
 }
 
-// TestWithoutDescendant removes a class that shares a table. Its objects stay in the table, but do not belong to the
-// remaining classes.
+// TestWithoutDescendant removes a class that shares a table. Its objects must stay in the table, but the remaining
+// classes must not contain them.
 func TestWithoutDescendant(t *testing.T) {
 	onBoth(t, func(t *testing.T, p place) {
 		tree := func(names ...string) (classes []*engine.Class) {
@@ -195,7 +196,7 @@ func TestWithoutDescendant(t *testing.T) {
 }
 
 // TestWithNewDescendant adds a descendant to other classes. A Store with the previous classes, in this process or
-// another, returns its objects as objects of the root.
+// another, must return the objects of the descendant as objects of the root.
 func TestWithNewDescendant(t *testing.T) {
 	onBoth(t, func(t *testing.T, p place) {
 		before, after := []*engine.Class{note()}, []*engine.Class{note()}
@@ -210,12 +211,12 @@ func TestWithNewDescendant(t *testing.T) {
 	})
 }
 
-// TestWithOtherProperties saves many objects by a cached statement, and then objects of a class of the same name with
-// another property.
+// TestWithOtherProperties saves many objects by a cached statement, and then saves objects of a class that has the
+// same name but another property.
 func TestWithOtherProperties(t *testing.T) {
 	onBoth(t, func(t *testing.T, p place) {
 		st := openAt(t, p, note(prop("x", engine.String)))
-		values := map[string]any{"x": nil, "y": "v"} // x is removed, so it must be empty
+		values := map[string]any{"x": nil, "y": "v"} // x is removed, so it must be null
 		for _, name := range []string{"x", "y"} {
 			c := note(prop(name, engine.String))
 			next := upgraded(t, st, c)

@@ -9,9 +9,9 @@ import (
 	"restsrv/engine/store/storetest"
 )
 
-// TestWithheldAttributesAreComputedOnce reads items with attributes that are calculated from whole classes. The items
-// of these classes have cached attributes that are withheld from the account. The number of statements does not depend
-// on the number of items.
+// TestWithheldAttributesAreComputedOnce reads items whose attributes are calculated from all items of another class.
+// That class has cached attributes that are hidden from the account. The number of statements must not depend on the
+// number of items.
 func TestWithheldAttributesAreComputedOnce(t *testing.T) {
 	prop := storetest.Prop
 	onBoth(t, func(t *testing.T, p place) {

@@ -54,7 +54,7 @@ func (s *Store) createItem(ctx context.Context, c *engine.Class, v engine.Values
 	return sv.writeAlone(e)
 }
 
-// createPlain inserts an item if nothing but its row must be written.
+// createPlain inserts an item for which only a row must be written.
 func (s *Store) createPlain(ctx context.Context, p *layout.Plan, v engine.Values) (*engine.Item, error) {
 	c := p.Class
 	if err := c.Complete(v, s.cfg.generate(ctx, engine.InstantOf(s.cfg.Now()))); err != nil {
@@ -98,7 +98,7 @@ func (sv *save) writeAlone(e *entry) (*engine.Item, error) {
 				return err
 			}
 		}
-		own := *e // copied, because write changes it and the work may run again
+		own := *e // a copy, because the write changes the entry and the work may run again
 		if sv.items[0], err = sv.nesting.writeRecord(&own); err != nil {
 			return err
 		}
@@ -119,8 +119,8 @@ func (sv *save) isSingle(e *entry) bool {
 	return e.how == insert || !sv.nesting.mustInspect(e) && !e.keyTouched()
 }
 
-// enrichOne loads the data that the class of a written item needs for the response. If this fails, the write remains
-// valid, so the error is only logged.
+// enrichOne loads the data that the response for a written item of its class needs. If loading fails, the error is
+// only logged, because the write is already valid.
 func (s *Store) enrichOne(ctx context.Context, it *engine.Item) *engine.Item {
 	if p := s.layout.Plans[it.Class]; p.Needy || p.CachedBelow {
 		s.enrichAll(ctx, []*engine.Item{it})
@@ -141,9 +141,9 @@ func (s *Store) enrichAll(ctx context.Context, items []*engine.Item) {
 	}
 }
 
-// loadMembers loads the members of saved items for the response, at the end of the transaction. It does so for records
-// with Members set, and only for collections that are stored as links. If the account may not read an item, that item
-// gets no members. If there are too many members to load, no item gets members.
+// loadMembers loads the members of saved items for the response, at the end of the transaction. It loads collections
+// that are stored as links, for records with Members set. An item that the account may not read gets no members. If
+// there are too many members to load, all items are returned without members.
 func (sv answering) loadMembers(records []engine.Record) error {
 	byClass := map[*engine.Class][]*engine.Item{}
 	for i, it := range sv.items {
@@ -173,13 +173,14 @@ func (sv answering) loadMembers(records []engine.Record) error {
 	return nil
 }
 
-// maxMemberChecks is the number of attempts of a save after which checkMembers accepts the result as it is.
+// maxMemberChecks is the number of attempts of a save after which checkMembers and checkReplaced accept any result.
 const maxMemberChecks = 3
 
-// checkMembers returns errRelinked, which repeats the save, if a replaced collection now contains an item that the save
-// does not name. This can happen for an owner that the save creates, since it could not lock that owner before: a
-// concurrent transaction may have linked the item to it. The response must not contain such a link. Either the save has
-// replaced it, or it was added after the save.
+// checkMembers returns errRelinked, which repeats the save, if a collection that the save has replaced contains an
+// item that the save does not name. This can happen if the save creates the owner: the save cannot lock an owner that
+// does not exist yet, so a concurrent transaction may link the item to it. The response must not contain such a link.
+// If the link was added before the replacement, the save must remove it; if it was added afterwards, it does not
+// belong to the response.
 func (sv answering) checkMembers(entries []entry) error {
 	if sv.store.traits.LockKey == "" || sv.attempts > maxMemberChecks {
 		return nil
@@ -206,8 +207,8 @@ func (sv answering) checkMembers(entries []entry) error {
 }
 
 // namedItems returns the ids that the entries name: the ids of the written items and of the members of their
-// collections. For a member that was given as a nested record, the id may not be known. In this case the result
-// includes all members of that collection that were loaded.
+// collections. The id of a member that was given as a nested record may be unknown. For this case, the result includes
+// all loaded members of the collection.
 func (sv answering) namedItems(entries []entry) map[string]bool {
 	named := map[string]bool{}
 	for i, it := range sv.items {
@@ -333,7 +334,7 @@ func hasValues(v engine.Values) bool {
 	return false
 }
 
-// answerUntouched returns the result of an update that sets no value: the stored item.
+// answerUntouched returns the result of an update that sets no value, which is the stored item.
 func (s *Store) answerUntouched(ctx context.Context, p *layout.Plan, id string, m *engine.Match) (*engine.Item, error) {
 	it, err := s.reader.GetFor(ctx, p, id, read.Getting{May: engine.MayWrite})
 	if err != nil {
@@ -354,7 +355,7 @@ func setsReadonly(p *layout.Plan, v engine.Values) bool {
 	return false
 }
 
-// needsSharedCheck reports whether the item must be checked with CheckSharedSizes after an update.
+// needsSharedCheck reports whether the sizes of shared index entries must be checked after an update.
 func (e *entry) needsSharedCheck() bool {
 	return e.how != insert && e.plan.Table.Shares && (e.plan.Duties.HasTrackers() || e.plan.SetsShared(e.given))
 }

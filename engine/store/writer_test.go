@@ -13,8 +13,8 @@ import (
 	"restsrv/engine/store/storetest"
 )
 
-// TestWaitingWrites makes writes wait behind a lock. If the context of a write ends while it waits, the write has no
-// effect. The others succeed, and writes that do not fit into the queue are refused.
+// TestWaitingWrites makes writes wait behind a lock. A write whose context ends while it waits must have no effect.
+// Writes that do not fit into the queue must be refused, and all others must succeed.
 func TestWaitingWrites(t *testing.T) { onBoth(t, waitingWrites) }
 
 func waitingWrites(t *testing.T, p place) {
@@ -31,7 +31,7 @@ func waitingWrites(t *testing.T, p place) {
 	patient, cancelPatient := context.WithCancel(t.Context())
 	defer cancelPatient()
 	hasty, cancelHasty := context.WithCancel(t.Context())
-	const each = 1400 // of both kinds: more than the queue holds
+	const each = 1400 // of writes of both kinds: more than the queue holds
 	results := make([]error, 2*each)
 	var wg sync.WaitGroup
 	refused := make(chan struct{}, 2*each)
@@ -47,7 +47,7 @@ func waitingWrites(t *testing.T, p place) {
 			}
 		})
 	}
-	<-refused // so the queue is full
+	<-refused // a refusal shows that the queue is full
 	cancelHasty()
 	if _, err := conn.ExecContext(t.Context(), "ROLLBACK"); err != nil {
 		t.Fatal(err)
@@ -65,7 +65,7 @@ func waitingWrites(t *testing.T, p place) {
 	}
 }
 
-// TestVisitPanics: a panic in a function of the caller affects only the caller.
+// TestVisitPanics checks that a panic in a function of a caller affects only this caller.
 func TestVisitPanics(t *testing.T) { onBoth(t, visitPanics) }
 
 func visitPanics(t *testing.T, p place) {
@@ -89,7 +89,8 @@ func visitPanics(t *testing.T, p place) {
 	}
 }
 
-// TestStatementsAreBounded sends more different filters than a connection keeps statements.
+// TestStatementsAreBounded sends many different filters: more than the number of prepared statements that a connection
+// keeps.
 func TestStatementsAreBounded(t *testing.T) { onBoth(t, statementsAreBounded) }
 
 func statementsAreBounded(t *testing.T, p place) {
@@ -108,8 +109,8 @@ func statementsAreBounded(t *testing.T, p place) {
 	}
 }
 
-// TestAllocations limits the number of allocations of the most frequent reads. A query per row or a conversion would
-// multiply it.
+// TestAllocations limits the number of allocations of the most frequent reads. A query per row, or a conversion of
+// each value, would multiply it.
 func TestAllocations(t *testing.T) {
 	p := sqlitePlace(t)
 	c := storetest.NewClass("note", storetest.Prop("id", engine.String), storetest.Prop("a", engine.String), storetest.Prop("n", engine.Int))
@@ -136,8 +137,8 @@ func TestAllocations(t *testing.T) {
 	}
 }
 
-// TestCommitAfterFailedStatement: a write ignores a failed statement. PostgreSQL then accepts a COMMIT but commits nothing. This must be
-// an error.
+// TestCommitAfterFailedStatement checks a write that ignores a failed statement. PostgreSQL accepts the COMMIT of its
+// transaction but rolls it back. The store must return an error.
 func TestCommitAfterFailedStatement(t *testing.T) {
 	c := storetest.NewClass("note", storetest.Prop("id", engine.String))
 	st := openAt(t, postgresPlace(t), c)
@@ -156,8 +157,9 @@ func TestCommitAfterFailedStatement(t *testing.T) {
 	}
 }
 
-// TestFlushesAreShared: many clients write at once, each again as soon as it is answered. One commit, which waits for
-// the disk, must serve at least eight of them. A single client that comes after them is served, too.
+// TestFlushesAreShared lets many clients write at the same time; each writes again as soon as it is answered. A commit
+// waits for the disk, so each commit must serve at least eight writes. A single client that writes later must also
+// succeed.
 func TestFlushesAreShared(t *testing.T) {
 	c := storetest.NewClass("note", storetest.Prop("id", engine.String), storetest.Prop("n", engine.Int))
 	db, err := sqlitePlace(t).open()
@@ -203,9 +205,9 @@ func TestFlushesAreShared(t *testing.T) {
 	}
 }
 
-// TestDuplicateAttempts counts the attempts of a save that does not find its item while another item has the value of a
-// unique attribute. The save looks again whether another transaction has stored the item, and reports the duplicate
-// after three attempts.
+// TestDuplicateAttempts counts the attempts of a save that does not find its item, and whose value of a unique
+// attribute belongs to another item. The save must look for the item again, because another transaction may have
+// stored it, and must report the duplicate after three attempts.
 func TestDuplicateAttempts(t *testing.T) { onBoth(t, duplicateAttempts) }
 
 func duplicateAttempts(t *testing.T, p place) {
@@ -237,7 +239,7 @@ func duplicateAttempts(t *testing.T, p place) {
 		statements := log.of(func() { _, err = st.Save(t.Context(), records) })
 		attempts := 0
 		for _, text := range statements {
-			if strings.HasPrefix(text, "SELECT ") && !strings.HasPrefix(text, `SELECT "id" FROM `) { // which only locks
+			if strings.HasPrefix(text, "SELECT ") && !strings.HasPrefix(text, `SELECT "id" FROM `) { // a SELECT that only locks is not counted
 				attempts++
 			}
 		}

@@ -11,9 +11,9 @@ import (
 	"restsrv/engine/store/table"
 )
 
-// Recalculate computes and stores the cached attributes of all items of a class and its descendants, and of all items
-// that depend on them. Use it after an Import, which stores values unchanged, and when a formula has changed. It takes
-// several transactions. After each of them the items are consistent.
+// Recalculate computes and stores the cached attributes of all items of a class and its descendants, and all cached
+// attributes that depend on these items. Use it after an Import, which stores values unchanged, and when a formula has
+// changed. It takes several transactions. After each transaction the items are consistent.
 func (s *Writer) Recalculate(ctx context.Context, c *engine.Class) error {
 	p, err := s.layout.PlanOf(c)
 	if err != nil || !p.Caching.Any {

@@ -1,5 +1,5 @@
-// Package cached computes cached attributes: attributes that are calculated, but stored with their items. After a write
-// it computes those of the changed items, and those of other items that depend on the changed ones.
+// Package cached computes cached attributes: attributes that are calculated, but stored with their items. After a
+// write it computes the cached attributes of the changed items, and of all items that depend on changed items.
 package cached
 
 import (
@@ -29,18 +29,18 @@ func New(pool *conns.Pool, l *layout.Layout, queries *sqlquery.Queries, reader *
 	return &Writer{pool, l, queries, reader, rows}
 }
 
-// maxRounds limits how far a change of a cached attribute spreads. In the first round, the items that depend on the
-// changed items are computed. If this changes values of some of them, the items that depend on these are computed in
-// the next round, and so on.
+// maxRounds limits how far a change of a cached attribute spreads. The first round computes the items that depend on
+// the changed items. If a round changes values of some of these items, the next round computes the items that depend
+// on them, and so on.
 const maxRounds = 8
 
 // recacheRows is the number of items that are computed together.
 const recacheRows = 500
 
 // Update computes and stores the cached attributes of the items in written, and of all items that depend on them. The
-// items must have been written in the transaction of w. before contains items in their state before they were changed
-// or deleted, because other items depended on that state. The items in written get the new values. Update returns
-// Invalid if a formula does not accept a written value, or if the result is a duplicate.
+// items must have been written in the transaction of w; they get the new values. before contains changed and deleted
+// items in their previous state, because the items that depended on this state must be computed, too. Update returns
+// Invalid if a formula does not accept a written value, or if a computed value violates a unique index.
 func (s *Writer) Update(w *conns.Session, written, before []*engine.Item) error {
 	r := s.newRecaching(w)
 	for _, it := range written {
@@ -86,11 +86,12 @@ type recaching struct {
 	ctx     context.Context
 	w       *conns.Session
 	data    *read.Lookups
-	written map[table.Identity]*engine.Item // the items of the caller, which get the new values
+	written map[table.Identity]*engine.Item // the items of the caller of Update, which get the new values
 }
 
 // computeItems computes and stores the cached attributes of items, and returns the items with changed values. If fresh
-// is true, the items have just been written. They then keep their revision, because the change belongs to that write.
+// is true, the save has just written the items. They then keep their revision, because the change belongs to the same
+// write.
 func (r *recaching) computeItems(items []*engine.Item, fresh bool) ([]*engine.Item, error) {
 	var work, changed []*engine.Item
 	for _, it := range items {
@@ -128,7 +129,7 @@ func (r *recaching) computeItems(items []*engine.Item, fresh bool) ([]*engine.It
 	return changed, nil
 }
 
-// updateWritten copies the new values of it to the item of the caller, if it is one of the written items.
+// updateWritten copies the new values of it to the caller's copy of the same item, if the caller has one.
 func (r *recaching) updateWritten(it *engine.Item) {
 	mine := r.written[table.IdentityOf(it)]
 	if mine == nil || mine.Class != it.Class {
@@ -142,8 +143,8 @@ func (r *recaching) updateWritten(it *engine.Item) {
 	}
 }
 
-// storeCached stores the cached attributes of an item that differ from the old values. Unless fresh is true, the item
-// gets a new revision.
+// storeCached stores the cached attributes of an item that differ from the old values. It gives the item a new
+// revision if fresh is false.
 func (s *Writer) storeCached(w *conns.Session, it *engine.Item, old engine.Values, fresh bool) (differs bool, err error) {
 	p := s.layout.Plans[it.Class]
 	b := sqldb.NewBuilder(s.layout.Traits)
@@ -181,7 +182,7 @@ func (s *Writer) storeCached(w *conns.Session, it *engine.Item, old engine.Value
 	return true, s.table.KeepWords(w, p, it)
 }
 
-// findDependents returns the items with cached attributes that depend on the given items, each once.
+// findDependents returns the items with cached attributes that depend on the given items. Each item is returned once.
 func (r *recaching) findDependents(items []*engine.Item) ([]*engine.Item, error) {
 	byClass := map[*engine.Class][]*engine.Item{}
 	var classes []*engine.Class
@@ -211,7 +212,7 @@ func (r *recaching) findDependents(items []*engine.Item) ([]*engine.Item, error)
 	return found, nil
 }
 
-// appendLeaves appends the items at the end of a loaded path to found, unless they are in seen.
+// appendLeaves appends the items at the end of a path of loaded relations to found, except those in seen.
 func appendLeaves(it *engine.Item, path []string, seen map[table.Identity]bool, found []*engine.Item) []*engine.Item {
 	if len(path) == 0 {
 		if !seen[table.IdentityOf(it)] {

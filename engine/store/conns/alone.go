@@ -10,9 +10,9 @@ import (
 	"restsrv/engine/store/sqldb"
 )
 
-// idleTrust is the time for which an idle connection is assumed to be usable. After that time, a write opens a
-// transaction even if it needs only one statement. If the connection is broken, opening the transaction fails before
-// the write has begun, so the write can be retried.
+// idleTrust is the time for which an idle connection is assumed to be usable. After a longer idle time, a write opens
+// a transaction even if it consists of one statement. If the connection is broken, the transaction cannot be opened;
+// the write has not begun then, so it can be retried.
 const idleTrust = time.Second
 
 // runAlone runs j in a transaction of its own. It retries if another transaction was in the way, or if
@@ -40,20 +40,19 @@ func (w *writer) runAlone(s *Session, j *job) error {
 	}
 }
 
-// trustsConnection reports whether the writer's connection is assumed to be usable: it was used within
-// idleTrust, and no connection was found broken since.
+// trustsConnection reports whether the writer's connection is assumed to be usable: it was used within idleTrust, and
+// since then no other connection was found to be broken.
 func (s *Pool) trustsConnection(w *Session) bool {
 	return time.Since(w.used) < idleTrust && w.used.UnixNano() > s.lost.Load()
 }
 
-// LoseConnection closes a broken connection and records the time, because other connections may be broken
-// too.
+// LoseConnection closes a broken connection. It also records the time, because other connections may be broken too.
 func (s *Pool) LoseConnection(r *Session) {
 	s.lost.Store(time.Now().UnixNano())
 	r.disconnect()
 }
 
-// runOnce runs j once. If redo is true, the attempt has certainly changed no data, so j may run again.
+// runOnce runs j once. If redo is true, the attempt has failed and has certainly changed no data, so j may run again.
 func (w *writer) runOnce(s *Session, j *job) (err error, redo bool) {
 	if j.single && s.Conn != nil && w.pool.trustsConnection(s) {
 		err := w.attemptWatched(s, j)
@@ -85,10 +84,10 @@ func (w *writer) runOnce(s *Session, j *job) (err error, redo bool) {
 	return w.unknownOutcome(err), w.pool.FailureKind(err) == sqldb.Lost
 }
 
-// begin opens a transaction of the driver. Its commit returns an error if the database has aborted the transaction;
-// a COMMIT statement would succeed without an effect. begin does not use sql.Tx for two reasons. The prepared
-// statements of the connection cannot run in a sql.Tx. And if such a statement lost the connection, closing the
-// connection would wait for the end of the sql.Tx.
+// begin opens a transaction of the driver. If the database has aborted the transaction, its commit returns an error; a
+// COMMIT statement would succeed without an effect. begin does not use sql.Tx for two reasons:
+//   - The prepared statements of the connection cannot run in a sql.Tx.
+//   - If such a statement lost the connection, closing the connection would wait for the end of the sql.Tx.
 func (s *Session) begin() (tx driver.Tx, err error) {
 	err = s.Conn.Raw(func(driverConn any) error {
 		beginner, ok := driverConn.(driver.ConnBeginTx)
@@ -111,11 +110,11 @@ func (s *Session) end(how func() error) error {
 	return s.Conn.Raw(func(any) error { return how() })
 }
 
-// errUnsettled is in the error chain if the outcome of a commit is unknown.
+// errUnsettled is in the error chain if it is unknown whether a commit has succeeded.
 var errUnsettled = errors.New("the transaction may have been committed")
 
-// unknownOutcome returns the error for a commit that failed because of the connection or the disk, and
-// that may have succeeded nevertheless. It returns other errors unchanged.
+// unknownOutcome adds errUnsettled to the error of a commit that failed because of the connection or the disk: the
+// commit may have succeeded nevertheless. It returns other errors unchanged.
 func (w *writer) unknownOutcome(err error) error {
 	if w.pool.FailureKind(err) != sqldb.Away || engine.CodeOf(err) == engine.Timeout {
 		return err

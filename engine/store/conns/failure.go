@@ -13,17 +13,18 @@ import (
 	"restsrv/engine/store/sqldb"
 )
 
-// The Retry-After of a database that is unavailable, and of one that is busy.
+// The Retry-After of an error: RetryAfter if the database is unavailable, RetryBusy if it is busy.
 const (
 	RetryAfter = 2 * time.Second
 	RetryBusy  = time.Second
 )
 
-// MaxAttempts is the maximum number of attempts at work that may succeed when it is repeated.
+// MaxAttempts is the maximum number of attempts if work fails with an error that may not occur when the work is
+// repeated.
 const MaxAttempts = 16
 
-// Pause waits before another attempt. The time grows with attempt and is random, so that two
-// transactions in each other's way do not meet again. It returns false if ctx ends.
+// Pause waits before another attempt. The time grows with attempt. It is random, so that two transactions that were in
+// each other's way do not collide again. Pause returns false if ctx ends.
 func Pause(ctx context.Context, attempt int) bool {
 	most := time.Millisecond << min(attempt, 7)
 	wait := time.NewTimer(most/4 + rand.N(most))
@@ -39,7 +40,7 @@ func Pause(ctx context.Context, attempt int) bool {
 // again is the error that MarkAgain returns.
 type again struct{ error }
 
-// MarkAgain marks an error: the work may succeed when it is repeated.
+// MarkAgain marks err as the error of work that may succeed when it is repeated.
 func MarkAgain(err error) error { return again{err} }
 
 // IsMarked reports whether an error is marked by MarkAgain.
@@ -78,8 +79,8 @@ func TimeoutError(cause error) error {
 }
 
 // Exclude runs statements that lock a table until the transaction ends (sqldb.Traits.ExcludeTable or ExcludeWriters).
-// table is its quoted name. Transactions that use the table meanwhile queue up behind this one. Therefore, if Exclude
-// would wait for more than a moment, it returns an error that makes the store repeat the write (MarkAgain).
+// table is its quoted name. While Exclude waits for the lock, other transactions that use the table wait behind it.
+// Therefore it waits only for a moment, and then returns an error that makes the store repeat the write (MarkAgain).
 func (p *Pool) Exclude(w *Session, statements []string, table string) error {
 	for _, statement := range statements {
 		err := w.Exec(strings.ReplaceAll(statement, "%s", table))

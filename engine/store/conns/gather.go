@@ -5,19 +5,18 @@ import (
 	"time"
 )
 
-// The maximum times that a batch waits for more writes: for the next write, and in total.
+// The maximum times for which a batch waits for more writes: gatherPause for the next write, and gatherTime in total.
 const (
 	gatherPause = time.Millisecond
 	gatherTime  = 5 * time.Millisecond
 )
 
-// crowd makes the batches of a queue large if a commit flushes to the disk. Without it, half of the
-// clients would write while the commit of the other half flushes, and the halves would take turns
-// forever. A client that got the answer of a commit is likely to send its next write at once. So a
-// batch waits until it has as many writes as the last one, or until no further write arrives for
-// gatherPause. A lone client does not wait.
+// crowd makes the batches of a queue large if a commit flushes to the disk. Without it, half of the clients would
+// write while the commit of the other half flushes, and the halves would alternate forever. A client that has just got
+// the result of a write is likely to send its next write at once. So a batch waits until it has as many writes as the
+// previous batch, or until no further write arrives for gatherPause. A lone client does not wait.
 type crowd struct {
-	expected int          // number of writes in the last batch
+	expected int          // number of writes in the previous batch
 	wanted   atomic.Int32 // length of the queue at which the batch goes on; 0 when no batch waits
 	enough   chan struct{}
 	timer    *time.Timer
@@ -60,6 +59,6 @@ func (c *crowd) gather(jobs *queue) {
 		break
 	}
 	if c.wanted.Swap(0) == 0 {
-		<-c.enough // noteLength has found the queue long enough in the meantime
+		<-c.enough // noteLength has already found the queue long enough, and sends
 	}
 }

@@ -1,16 +1,16 @@
 // Package conns runs reads and writes on the connections of a database, and shares the database fairly among accounts.
 //
-// A Session is one connection with its prepared statements. The sessions for reads form two lanes, each with a limited
-// number of sessions. Every read starts in the quick lane (reader.go), and a read that turns out to be long continues
-// in the scan lane (scan.go). Therefore a read by key never waits for a long read. Writes go through one queue
-// (queue.go), which serves the account that has used the least time. With SQLite the writer commits several writes
-// together (writer.go, gather.go); otherwise each write has a transaction of its own (alone.go). A transaction of
-// several calls has a session to itself (transaction.go). While other accounts use the database, expensive work pauses
-// from time to time (rest.go). Requests for a table that another session has locked wait without a connection
-// (tablelocks.go).
+// A Session is one connection with its prepared statements. Reads use two lanes, each with a limited number of
+// sessions. Every read starts in the quick lane (reader.go), and a read that turns out to be long continues in the
+// scan lane (scan.go). Therefore a read by key never waits for a long read.
 //
-// Work is repeated if another transaction was in its way or if the connection was lost before the work had any effect
-// (failure.go).
+// Writes go through one queue (queue.go), which serves the account that has used the least time. With SQLite the
+// writer commits several writes together (writer.go, gather.go); otherwise each write has a transaction of its own
+// (alone.go). A transaction of several calls has a session to itself (transaction.go).
+//
+// While other accounts use the database, expensive work pauses from time to time (rest.go). Requests for a table that
+// another session has locked wait without a connection (tablelocks.go). Work is repeated if another transaction was in
+// its way, or if the connection was lost before the work had any effect (failure.go).
 package conns
 
 import (
@@ -32,10 +32,10 @@ type Config struct {
 	LockTime      time.Duration // how long a request waits for a locked table; 0 means as long as the database permits
 	WritesWaiting int           // writes of one account that may wait; 0 means 1024
 	Log           *slog.Logger
-	Ended         func(w *Session) // called with the session after each transaction, before the callers get their results; must not block
+	Ended         func(w *Session) // called with the session after each transaction, before the callers of its writes get their results; must not block
 }
 
-// Scans limits the number of long reads that wait. Database.Scans limits the number that run.
+// Scans limits the long reads that wait for a place. Database.Scans limits the long reads that run.
 type Scans struct {
 	Waiting, AllWaiting int           // requests of one account, and of all accounts; 0 means 64 and 1024
 	MaxWait             time.Duration // how long a request may wait; 0 means 10 s
@@ -51,8 +51,8 @@ type Pool struct {
 	lost    atomic.Int64 // when a lost connection was last detected, in ns since 1970
 }
 
-// New returns a pool that takes ownership of the connections of db. The pool can read; StartWriter must be called
-// before the first write.
+// New returns a pool that takes ownership of the connections of db. Reads are possible at once; StartWriter must be
+// called before the first write.
 func New(db *sqldb.Database, cfg Config) *Pool {
 	if cfg.Scans.MaxWait <= 0 {
 		cfg.Scans.MaxWait = 10 * time.Second
@@ -83,8 +83,8 @@ func (s *Pool) closeConnections() error {
 	return errors.Join(errs...)
 }
 
-// traceFunc returns a function that logs the text of every statement without values, or nil if the log level excludes
-// it.
+// traceFunc returns a function that logs the text of a statement, without values. It returns nil if the log level
+// excludes such records.
 func (s *Pool) traceFunc() func(sql string) {
 	if !s.cfg.Log.Enabled(context.Background(), slog.LevelDebug) {
 		return nil
@@ -111,7 +111,7 @@ func (s *Pool) EngineError(ctx context.Context, r *Session, err error) error {
 	}
 	away := kind == sqldb.Away || kind == sqldb.Full || kind == sqldb.Stale
 	cause := ctx.Err()
-	// If the client has left, the driver may have given up the connection for that reason.
+	// If the client has left, the driver may have reported the connection as broken because of that.
 	left := errors.Is(cause, context.Canceled) && (errors.Is(err, context.Canceled) || errors.Is(err, driver.ErrBadConn))
 	if cause != nil && (!away || left) {
 		if away {

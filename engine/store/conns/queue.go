@@ -12,26 +12,26 @@ import (
 const (
 	queueLength = 2048                 // waiting writes of all accounts
 	heavyWrite  = 4 * time.Millisecond // if the jobs of an account or network take this long on average, they are heavy
-	heavyRows   = 100                  // where each write has its own commit, a write is heavy only if it has this many statements and changed rows
-	// An account that was just answered may send its next write soon. Before the queue starts a heavy write of
-	// another account that has used more writer time, it waits this long for that next write.
+	heavyRows   = 100                  // used if each write has its own commit: a write with fewer statements and changed rows is not heavy
+	// An account that has just got the result of a write may send its next write soon. Before the queue starts a heavy
+	// write of an account that has used more writer time, it waits this long for the next write of the first account.
 	comebackTime = 1500 * time.Microsecond
 )
 
 // queue holds the waiting writes in one line for each key, which is an account or a network (share.Key). A job is one
-// write. The next job is the first one of the key that has used the least writer time (start-time fair queueing, as in
-// engine/share). When a key that was idle has a job again, its usage is raised to that of the key served last, so that
-// it does not go first for a long time.
+// write. The next job is the first job of the key that has used the least writer time (start-time fair queueing, as in
+// engine/share). When a key that was idle has a job again, its usage is raised to that of the key that was served
+// last. Otherwise the key would be preferred for a long time.
 //
 // If a client sends its next write only after the previous one was answered, its line is empty for a moment. In this
-// moment, the queue would always start a heavy write of another key, for which the client would have to wait.
+// moment, the queue would always start a heavy write of another key, and the client would have to wait for it.
 // Therefore the queue waits a moment for the next write of such a client (anticipatory scheduling).
 //
-// Heavy writes of one key may run at the same time, up to the field heavies. While other accounts use the database,
-// they run one after the other, with rests between them (rest.go).
+// Heavy writes of one key may run at the same time, up to the number in the field heavies. While other accounts use
+// the database, they run one after the other, with rests between them (rest.go).
 type queue struct {
 	perKey   int           // maximum number of waiting writes of one key
-	heavies  int           // maximum number of heavy writes of one key that run at the same time; leaves one writer for other accounts
+	heavies  int           // maximum number of heavy writes of one key that run at the same time; leaves one writer to other accounts
 	comeback time.Duration // comebackTime, except in tests
 	others   *others
 
@@ -51,7 +51,7 @@ type line struct {
 	running  int
 	used     time.Duration // writer time of all jobs
 	cost     time.Duration // average writer time of a job
-	answered time.Time     // when the last job ended; zero after the queue has stopped waiting for the next job
+	answered time.Time     // when the last job ended; zero if the queue no longer waits for the next job
 	rests    time.Time     // earliest start of the next heavy job while other accounts are present
 }
 
@@ -129,8 +129,8 @@ func (q *queue) pop() *job {
 	}
 }
 
-// mayRun reports whether a heavy job of a line may start. If the line must rest first, it lowers rest to the remaining
-// time.
+// mayRun reports whether a heavy job of a line may start. If the line must rest first, it lowers *rest to the
+// remaining time of this rest.
 func (q *queue) mayRun(l *line, rest *time.Duration) bool {
 	switch {
 	case l.running >= q.heavies:
@@ -159,9 +159,9 @@ func (q *queue) wait() {
 	q.waiters--
 }
 
-// joinBatch takes a job that may share the commit of a batch. If all jobs of the batch have the same key, only
-// points to this key; otherwise it is nil. A heavy job shares a commit only with jobs of its own key, and only if no
-// other account is present. joinBatch returns nil if there is no such job.
+// joinBatch takes a job that may share the commit of a batch, or returns nil if there is no such job. If all jobs of
+// the batch have the same key, only points to this key; otherwise only is nil. A heavy job shares a commit only with
+// jobs of its own key, and only if no other account is present.
 func (q *queue) joinBatch(only *string) *job {
 	if q.length.Load() == 0 {
 		return nil
@@ -181,8 +181,8 @@ func (q *queue) joinBatch(only *string) *job {
 	}
 }
 
-// firstLine returns the line whose first job is next. It considers only lines for which may returns true. It returns
-// nil if there is no such line.
+// firstLine returns the line whose first job is next, among the lines for which may returns true. It returns nil if
+// there is no such line.
 func (q *queue) firstLine(may func(*line) bool) (best *line) {
 	for _, l := range q.keys {
 		if len(l.jobs) == 0 || !may(l) {
@@ -195,8 +195,8 @@ func (q *queue) firstLine(may func(*line) bool) (best *line) {
 	return best
 }
 
-// comesBack looks for a key that has used less time than l and whose last job was just answered. If there is one,
-// comesBack waits a moment for its next job and returns true. Otherwise it returns false at once.
+// comesBack looks for a key that has used less time than l and whose last job was just answered. If there is such a
+// key, comesBack waits a moment for the key's next job and returns true. Otherwise it returns false at once.
 func (q *queue) comesBack(l *line) bool {
 	if len(q.keys) < 2 {
 		return false
@@ -223,7 +223,7 @@ func (q *queue) wakeWaiters() {
 	q.ready.Broadcast()
 }
 
-// takeJob removes the first job of a line. It returns nil if the caller of the job has gone.
+// takeJob removes the first job of a line and returns it, or nil if the caller of the job no longer waits for it.
 func (q *queue) takeJob(l *line) *job {
 	j := l.jobs[0]
 	l.jobs[0] = nil
@@ -238,8 +238,8 @@ func (q *queue) takeJob(l *line) *job {
 	return j
 }
 
-// chargeKey adds the duration of a job, or of a part of it, to the usage of the job's key. After heavy work, it also
-// sets how long the key must rest.
+// chargeKey adds the duration of a job, or of a part of the job, to the usage of the job's key. After heavy work, it
+// also sets how long the key must rest.
 func (q *queue) chargeKey(j *job, used time.Duration) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -251,7 +251,7 @@ func (q *queue) chargeKey(j *job, used time.Duration) {
 		l.cost += (used - l.cost) / 4
 		if used >= heavyWrite {
 			now, rest := time.Now(), restAfter(used, restWrite)
-			if l.rests.After(now) { // from another heavy job in the same commit
+			if l.rests.After(now) { // a rest remains from another heavy job in the same commit
 				rest = min(rest+l.rests.Sub(now), restMost)
 			}
 			l.rests = now.Add(rest)
@@ -262,7 +262,7 @@ func (q *queue) chargeKey(j *job, used time.Duration) {
 	}
 }
 
-// endJob must be called when a job ends, before it is answered.
+// endJob must be called when a job ends, before its caller gets the result.
 func (q *queue) endJob(j *job) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -270,12 +270,12 @@ func (q *queue) endJob(j *job) {
 	l.running--
 	l.answered = time.Now()
 	if q.waiters > 0 && (len(l.jobs) > 0 || q.closed) {
-		q.ready.Broadcast() // the key may have been at its limit
+		q.ready.Broadcast() // a job of this key may have waited for the end of this one
 	}
 	q.forgetIdle(l)
 }
 
-// maxIdleKeys limits the number of keys without jobs for which the usage is kept.
+// maxIdleKeys limits the number of keys without jobs for which the usage is remembered.
 const maxIdleKeys = 64
 
 func (q *queue) forgetIdle(l *line) {

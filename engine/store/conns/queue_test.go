@@ -10,7 +10,7 @@ import (
 	"restsrv/engine"
 )
 
-// beside returns the record of a database that these accounts are using at the same time.
+// beside returns an others in which these accounts are using the database at the same time.
 func beside(accounts ...string) *others {
 	o := &others{Stay: time.Hour}
 	for _, a := range accounts {
@@ -32,8 +32,8 @@ func mustPush(t *testing.T, q *queue, keys ...string) {
 	}
 }
 
-// TestQueueServesByTime: if two accounts have many writes each, the one with short writes gets as much time as the
-// other.
+// TestQueueServesByTime checks two accounts with many writes each, one with short writes and one with long writes.
+// Both must get the same amount of time.
 func TestQueueServesByTime(t *testing.T) {
 	q := newQueue(0, 1, beside())
 	for range 300 {
@@ -55,8 +55,8 @@ func TestQueueServesByTime(t *testing.T) {
 	}
 }
 
-// TestQueueLateComer: while many writes of one account wait, a write of another account goes next. An idle time gives
-// no further advantage.
+// TestQueueLateComer checks an account that writes while many writes of another account wait: its first write must be
+// next. Its idle time must give it no further advantage.
 func TestQueueLateComer(t *testing.T) {
 	q := newQueue(0, 1, beside())
 	for range 100 {
@@ -88,7 +88,7 @@ func TestQueueLateComer(t *testing.T) {
 	}
 }
 
-// TestQueueBounds: one account cannot fill the queue.
+// TestQueueBounds checks that one account cannot fill the queue.
 func TestQueueBounds(t *testing.T) {
 	q := newQueue(3, 1, beside())
 	mustPush(t, q, "a", "a", "a")
@@ -106,7 +106,8 @@ func TestQueueBounds(t *testing.T) {
 	}
 }
 
-// TestQueueJoins: a heavy write does not share a commit with writes of other accounts, but does with its own.
+// TestQueueJoins checks that a heavy write shares a commit with writes of its own account, but not with writes of
+// other accounts.
 func TestQueueJoins(t *testing.T) {
 	q := newQueue(0, 1, beside())
 	mustPush(t, q, "heavy")
@@ -121,7 +122,7 @@ func TestQueueJoins(t *testing.T) {
 		t.Errorf("a write of %s joins the commit of light, want none", j.key)
 	}
 	q.endJob(j)
-	q.keys["light"].answered = time.Time{} // it does not come back
+	q.keys["light"].answered = time.Time{} // do not wait for the next write of light
 	j = q.pop()
 	q.others = beside("light")
 	if other := q.joinBatch(&j.key); other != nil {
@@ -133,8 +134,8 @@ func TestQueueJoins(t *testing.T) {
 	}
 }
 
-// TestQueueWaitsForReturn: if an account was answered and writes again at once, it goes before the heavy write of an
-// account that has used more.
+// TestQueueWaitsForReturn checks an account that writes again at once after an answer. Its next write must come before
+// the heavy write of an account that has used more time.
 func TestQueueWaitsForReturn(t *testing.T) {
 	q := newQueue(0, 1, beside())
 	mustPush(t, q, "heavy", "heavy", "heavy")
@@ -164,8 +165,8 @@ func TestQueueWaitsForReturn(t *testing.T) {
 	}
 }
 
-// TestQueueRests: a heavy write waits until its account has rested from the last one, if another account uses the
-// database. Short writes of other accounts run in the meantime.
+// TestQueueRests checks that a heavy write waits until its account has rested from the previous one, if another
+// account uses the database. Short writes of other accounts must run in the meantime.
 func TestQueueRests(t *testing.T) {
 	q := newQueue(0, 8, beside("other"))
 	mustPush(t, q, "heavy", "heavy")
@@ -189,7 +190,7 @@ func TestQueueRests(t *testing.T) {
 	}
 }
 
-// TestQueueLightWrites: a write that took long because of the disk is not heavy.
+// TestQueueLightWrites checks that writes that took long because of the disk do not count as heavy.
 func TestQueueLightWrites(t *testing.T) {
 	q := newQueue(0, 8, beside("other"))
 	for range 8 {
@@ -204,8 +205,8 @@ func TestQueueLightWrites(t *testing.T) {
 	}
 }
 
-// TestQueueRunsOneHeavyWrite: while another account is present, the heavy writes of one account run one after the
-// other, even if several writers are idle.
+// TestQueueRunsOneHeavyWrite checks that the heavy writes of one account run one after the other while another account
+// is present, even if several writers are idle.
 func TestQueueRunsOneHeavyWrite(t *testing.T) {
 	q := newQueue(0, 8, beside("other"))
 	mustPush(t, q, "heavy", "heavy", "heavy")
@@ -222,7 +223,7 @@ func TestQueueRunsOneHeavyWrite(t *testing.T) {
 	}
 }
 
-// TestOthers: an account counts as present for a while after its last request.
+// TestOthers checks that an account counts as present for a while after its last request.
 func TestOthers(t *testing.T) {
 	o := beside()
 	if o.Note("") || o.present("a") {
@@ -234,13 +235,13 @@ func TestOthers(t *testing.T) {
 	if !o.Note("b") || !o.present("a") || !o.present("b") {
 		t.Error("after requests of a and b: want each present beside the other")
 	}
-	o.other.Add(-int64(2 * o.Stay)) // a came long ago
+	o.other.Add(-int64(2 * o.Stay)) // make the request of a older than Stay
 	if o.Note("b") || o.present("b") || !o.present("a") {
 		t.Error("after a while without requests of a: want none present beside b")
 	}
 }
 
-// TestQueueCloses: every writer ends when the queue is closed and empty.
+// TestQueueCloses checks that every writer ends when the queue is closed and empty.
 func TestQueueCloses(t *testing.T) {
 	q := newQueue(0, 4, beside())
 	mustPush(t, q, "a", "a", "b")

@@ -12,10 +12,10 @@ import (
 	"restsrv/engine/store/sqldb"
 )
 
-// readers lends sessions for reading. The sessions form two lanes. The quick lane has a fixed number of sessions. Every
-// read starts there, unless its statement was slow the last time. When a read turns out to be long, it leaves the quick
-// lane, which gets another session in exchange, and continues in the scan lane (scan.go). Therefore a read by key waits
-// only for other short reads.
+// readers lends sessions for reading. The sessions form two lanes. The quick lane has a fixed number of sessions.
+// Every read starts in the quick lane, unless its statement was slow the last time. If the read turns out to be long,
+// its session moves to the scan lane (scan.go), and the quick lane gets another session in exchange. Therefore a read
+// by key waits only for other short reads.
 //
 // While a session is lent, its statements and buffers belong to the borrower. Sessions with a connection are lent
 // first, so consecutive reads use only one connection.
@@ -52,9 +52,9 @@ func newReaders(db *sqldb.Database, cfg Config, trace func(string)) *readers {
 	return rs
 }
 
-// abandonedAfter is added to Config.ReadTime. The sum is a time limit that the database itself enforces for each
-// statement. Normally this process ends a statement earlier, after Config.ReadTime. The database must do so if the
-// process cannot, because it has died or the network is broken.
+// abandonedAfter is added to Config.ReadTime to get the time limit that the database itself enforces for each
+// statement. Normally this process ends a statement earlier, after Config.ReadTime. The limit of the database is for
+// the case that the process cannot do so, because it has died or the network is broken.
 const abandonedAfter = 5 * time.Second
 
 func (rs *readers) newSession() *Session {
@@ -63,7 +63,7 @@ func (rs *readers) newSession() *Session {
 	return s
 }
 
-// Borrow waits for a session of the quick lane. The borrower must return it by GiveBack.
+// Borrow waits for a session of the quick lane. The borrower must return the session by GiveBack.
 func (rs *readers) Borrow(ctx context.Context) (*Session, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, TimeoutError(err)
@@ -87,7 +87,7 @@ func (rs *readers) Borrow(ctx context.Context) (*Session, error) {
 	return r, closedUnless(ok)
 }
 
-// borrowScan returns a session of the scan lane. The caller must hold a place in that lane (see scans).
+// borrowScan returns a session of the scan lane. The caller must hold a place in the scan lane (see scans).
 func (rs *readers) borrowScan(ctx context.Context) (*Session, error) {
 	r := rs.extraSession()
 	if r == nil {
@@ -98,8 +98,9 @@ func (rs *readers) borrowScan(ctx context.Context) (*Session, error) {
 	return r, nil
 }
 
-// extraSession returns a further session, beside the sessions of the quick lane. It returns nil if the readers are
-// closed. The caller must return the session, or a session that it replaces, by GiveBack.
+// extraSession returns a session in addition to those of the quick lane, or nil if the readers are closed. The caller
+// must return it by GiveBack; if the session goes to the quick lane instead, the caller must return the session that
+// it replaces.
 func (rs *readers) extraSession() *Session {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
@@ -116,8 +117,8 @@ func (rs *readers) extraSession() *Session {
 	return rs.newSession()
 }
 
-// moveToScan moves a lent session from the quick lane to the scan lane, and replaces it by another session. It returns
-// false if the readers are closed.
+// moveToScan moves a lent session from the quick lane to the scan lane, and adds another session to the quick lane. It
+// returns false if the readers are closed.
 func (rs *readers) moveToScan(r *Session) bool {
 	instead := rs.extraSession()
 	if instead == nil {
@@ -137,9 +138,9 @@ func (rs *readers) addQuick(r *Session) {
 	rs.free <- r
 }
 
-// WarmUp opens the connection of one reader in the background while the server continues to start, because this takes
-// some time with SQLite. The returned function waits until the connection is open or has failed. Errors are ignored,
-// since later reads report them. If readers and writers share connections, one is open already.
+// WarmUp opens the connection of one reader in the background while the server continues to start, because opening
+// takes some time with SQLite. The returned function waits until the connection is open or has failed. Errors are
+// ignored, since later reads report them. If readers and writers share connections, WarmUp has no work to do.
 func (rs *readers) WarmUp(ctx context.Context, db *sqldb.Database) (wait func()) {
 	r, err := rs.Borrow(ctx)
 	if err != nil {
@@ -164,9 +165,9 @@ func closedUnless(ok bool) error {
 
 // GiveBack returns a session that Borrow or borrowScan has lent.
 func (rs *readers) GiveBack(r *Session) {
-	clear(r.Raw) // the values that it points to belong to the borrower now
+	clear(r.Raw) // the values in Raw belong to the borrower now
 	r.Ctx, r.Guard = context.Background(), nil
-	if r.begun { // its transaction could not be ended
+	if r.begun { // the transaction could not be ended
 		r.disconnect()
 	}
 	r.endTurn()
@@ -180,7 +181,7 @@ func (rs *readers) GiveBack(r *Session) {
 	defer rs.mu.Unlock()
 	rs.lent--
 	select {
-	case unconnected := <-rs.fresh: // prefer the connected session to one that would have to connect
+	case unconnected := <-rs.fresh: // replace a session without a connection by r, which has one
 		if unconnected != nil && r.Conn != nil && !rs.closed {
 			rs.free <- r
 			return
@@ -190,9 +191,9 @@ func (rs *readers) GiveBack(r *Session) {
 		}
 	default:
 	}
-	// An SQLite connection holds pages in memory, so only one is kept. For other databases, the pool has only as many
-	// connections as the lanes and the writers need. If more were kept here, another session would wait forever for a
-	// connection.
+	// Decide whether r stays as a spare session. With SQLite, one is enough, because each connection holds pages in
+	// memory. For other databases, the lanes and the writers need all connections of the pool: if too many were kept
+	// here, another session would wait forever for a connection.
 	if rs.closed || r.Conn == nil || len(rs.spare) > 0 && r.Interrupt.Tick != nil || len(rs.spare)+rs.lent >= rs.db.Scans {
 		r.disconnect()
 		return
@@ -208,15 +209,15 @@ func (s *Pool) WithReadTime(ctx context.Context) (context.Context, context.Cance
 	return context.WithTimeout(ctx, s.cfg.ReadTime)
 }
 
-// RunRead borrows a session and calls work with it. If the connection is lost or another transaction is in the way, it
-// calls work again, with a new connection if necessary. Work that has already passed results to its caller is not
-// repeated.
+// RunRead borrows a session and calls work with it. If the connection is lost or another transaction is in the way,
+// RunRead calls work again, with a new connection if necessary. It does not do so if work has already passed results
+// to its caller.
 func (s *Pool) RunRead(ctx context.Context, work func(r *Session) error) error {
 	return s.ReadFrom(ctx, nil, work)
 }
 
-// ReadFrom does the same as RunRead. In addition, if another session of the database has locked the table t, the
-// request waits without a connection (tablelocks.go). Use it for work that reads items of table t.
+// ReadFrom does the same as RunRead, for work that reads items of table t. In addition, if another session of the
+// database has locked the table, the request waits without a connection (tablelocks.go).
 func (s *Pool) ReadFrom(ctx context.Context, t *layout.Table, work func(r *Session) error) error {
 	if whole, n := s.joinedIn(ctx); whole != nil || n != nil {
 		var joined *Session
@@ -247,8 +248,8 @@ func (s *Pool) ReadFrom(ctx context.Context, t *layout.Table, work func(r *Sessi
 }
 
 // AtOneMoment returns a function that calls work in a read-only transaction, so that all statements of work see the
-// same state of the data. If the session is already used by a transaction or a Snapshot, the function only calls work.
-// Work with a single statement does not need it.
+// same state of the data. If the session already serves a transaction or a Snapshot, the function only calls work.
+// Work with a single statement does not need AtOneMoment.
 func (s *Pool) AtOneMoment(work func(r *Session) error) func(r *Session) error {
 	return func(r *Session) error {
 		if r.tied {
@@ -266,7 +267,7 @@ func (s *Pool) AtOneMoment(work func(r *Session) error) func(r *Session) error {
 		err = work(r)
 		switch kind := s.FailureKind(err); {
 		case r.Conn == nil, kind == sqldb.Away, kind == sqldb.Stale, kind == sqldb.Interrupted && r.Interrupt.Spends && r.evictedFrom() == nil:
-			// The connection is given up by readOn or by GiveBack.
+			// readOn or GiveBack will close the connection.
 		default:
 			r.endMoment()
 		}
@@ -294,8 +295,8 @@ func (s *Session) endMoment() {
 	}
 }
 
-// runControl runs a statement that begins or ends a transaction of a reader. If the database is reached over a network,
-// the statement ends with the context of the read.
+// runControl runs a statement that begins or ends a transaction of a reader. If the database is reached over a
+// network, the statement ends when the context of the read ends.
 func (s *Session) runControl(st *sql.Stmt) (err error) {
 	ctx := context.Background()
 	if s.Interrupt.Spends {
@@ -312,12 +313,12 @@ func (s *Session) runControl(st *sql.Stmt) (err error) {
 type snapshot struct {
 	session *Session
 	readers *readers
-	turn    chan struct{} // held by the read that uses the session; also guards over
+	turn    chan struct{} // the read that uses the session has sent to it; also guards over
 	over    bool
 }
 
-// joinedIn returns the transaction or the snapshot to which ctx belongs, or nil if there is none. All Stores of one
-// database share them.
+// joinedIn returns the transaction or the snapshot to which ctx belongs; both results are nil if there is none. All
+// Stores of one database share transactions and snapshots.
 func (s *Pool) joinedIn(ctx context.Context) (*transaction, *snapshot) {
 	switch in := ctx.Value(transactionKey{}).(type) {
 	case *transaction:
@@ -353,7 +354,7 @@ func (s *Pool) Snapshot(ctx context.Context, work func(ctx context.Context) erro
 	r.whole.Store(true)
 	defer r.whole.Store(false)
 	return s.readOn(ctx, r, s.AtOneMoment(func(r *Session) error {
-		r.MarkDelivered() // so that work does not run again
+		r.MarkDelivered() // keeps readOn from running work again
 		n := &snapshot{session: r, readers: s.Readers, turn: make(chan struct{}, 1)}
 		defer n.close()
 		if err := work(context.WithValue(ctx, transactionKey{}, n)); err != nil {
@@ -388,7 +389,7 @@ func (n *snapshot) runRead(ctx context.Context, s *Pool, work func(r *Session) e
 	before := r.Ctx
 	r.Ctx = ctx
 	defer func() {
-		clear(r.Raw) // the values that it points to belong to the caller now
+		clear(r.Raw) // the values in Raw belong to the caller now
 		r.Ctx, r.Guard, r.Loadable = before, nil, nil
 	}()
 	err := work(r)
@@ -423,7 +424,7 @@ func (s *Pool) readOn(ctx context.Context, r *Session, work func(r *Session) err
 			return out
 		}
 		if over := r.Meter.stopError(); over != nil {
-			s.EngineError(ctx, r, err) // gives up the connection if the interrupt has made it unusable
+			s.EngineError(ctx, r, err) // closes the connection if the interrupt has made it unusable
 			return over
 		}
 		kind := s.FailureKind(err)

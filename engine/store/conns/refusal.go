@@ -14,13 +14,13 @@ import (
 const reportEvery = 10 * time.Second
 
 // refusals logs requests that are refused because their account or network has used up its share of the database (see
-// engine/share). One log record covers many requests.
+// engine/share). A log record can cover many requests.
 type refusals struct {
 	log *slog.Logger
 
 	mu    sync.Mutex
 	last  time.Time
-	count int // since last
+	count int // since the last log record
 }
 
 // logRefused logs err if it is Unavailable, and returns it.

@@ -17,22 +17,21 @@ import (
 	"restsrv/engine/store/sqldb"
 )
 
-// The budget of a read in the quick lane. If the database counts the steps of a statement, as SQLite does, the
-// number of steps decides, because it does not depend on the load of the machine. There is also a time limit for
-// steps that are expensive by themselves, such as a regular expression on a long text. For other databases, only the
-// time decides.
+// The budget of a read in the quick lane. If the database counts the steps of a statement, as SQLite does, the number
+// of steps decides, because it does not depend on the load of the machine. A time limit catches statements with
+// expensive single steps, such as a regular expression on a long text. For other databases, only the time decides.
 const (
 	stepsPerTick   = 200                    // number of steps between two calls of Session.tick
 	quickTicks     = 150000 / stepsPerTick  // budget in ticks, about 5 ms
-	rowsPerStep    = 2                      // rows that SQLite counts in the time of one step
+	rowsPerStep    = 2                      // number of rows that SQLite counts in the time of one step
 	quickStepped   = 25 * time.Millisecond  // time limit if steps are counted
 	quickTimed     = 100 * time.Millisecond // time limit if steps are not counted; a short list on a busy machine takes more than half of it
 	quickDelivered = 2 * time.Second        // time limit of a read that cannot be repeated, because its caller has received an item
 )
 
-// With SQLite, a long read runs in a goroutine of this process. It yields to other goroutines after each yieldAfter;
-// otherwise they would have to wait until the scheduler preempts it after 10 ms. It yields to other accounts after
-// each scanSlice.
+// With SQLite, a long read runs in a goroutine of this process. The read yields to other goroutines every yieldAfter;
+// otherwise they would have to wait for the scheduler, which preempts a goroutine after 10 ms. It yields to reads of
+// other accounts every scanSlice.
 const (
 	yieldAfter = 100 * time.Microsecond
 	scanSlice  = 10 * time.Millisecond
@@ -44,24 +43,24 @@ const maxKnown = 1024
 // scans is the scan lane: it shares out the places for long reads, and remembers the statements that have been slow
 // before.
 //
-// A place is the right to run one long read. Places are shared fairly between accounts or networks (engine/share). If a
-// read exceeds the budget of the quick lane, one of these happens:
+// A place is the right to run one long read. Places are shared fairly between accounts or networks (engine/share). If
+// a read exceeds the budget of the quick lane, the first of these cases that applies decides:
 //   - If a place is free, the read leaves the quick lane and continues.
-//   - Otherwise, if the database can suspend the read (SQLite), the read leaves the quick lane and waits for a place in
-//     the middle of its statement. It keeps its session, so only Database.Parked reads may do that. At most half of
-//     these reads may be of one account.
-//   - Otherwise, if the caller has not received an item yet, the read is ended. It waits for a place without a session
-//     and runs again from the start.
-//   - Otherwise the read may use the quick lane for quickDelivered before it is refused, because it cannot run again
-//     and is likely to end soon.
+//   - If the database can suspend the read (SQLite), the read leaves the quick lane and waits for a place in the
+//     middle of its statement. It keeps its session, so only Database.Parked reads can be suspended at the same time, at
+//     most half of them of one account.
+//   - If the caller has not received an item yet, the read is ended. It waits for a place without a session and runs
+//     again from the start.
+//   - Otherwise the read cannot run again and is likely to end soon. It may stay in the quick lane for up to
+//     quickDelivered before it is refused.
 //
-// In each case its statement is remembered as slow, and the next read with this statement waits for a place before it
-// starts. When a statement turns out to be short, it is forgotten.
+// In each case the statement is remembered as slow. The next read with a slow statement waits for a place before it
+// starts. If a slow statement turns out to be short, it is forgotten.
 type scans struct {
 	Places *share.Pool
 	parked *share.Pool    // places for suspended reads; nil if reads cannot be suspended
-	quick  *share.Pool    // places in the quick lane for reads that may become long (ReadMetered); the rest of the lane is for reads by key
-	beside int64          // maximum number of places in quick for the expensive reads of one account while others use the database
+	quick  *share.Pool    // places in the quick lane for reads that may become long (ReadMetered); the other sessions of the lane are for reads by key
+	beside int64          // maximum number of places in quick for the expensive reads of one account while other accounts use the database
 	known  slowStatements // statements that were too long for the quick lane
 	costly slowStatements // statements that end in the quick lane, but rest while other accounts are present
 	report refusals
@@ -91,13 +90,13 @@ const maxReadings = 4096
 // errSlow ends a read that must continue in the scan lane.
 var errSlow = errors.New("the reading exceeds the budget of the quick lane")
 
-// ReadMetered does the same as ReadFrom, for work that may take long. If work exceeds the budget of the quick lane,
-// it continues or runs again in the scan lane (see scans). name identifies the statement of the work (see
+// ReadMetered does the same as ReadFrom, for work that may take long. If work exceeds the budget of the quick lane, it
+// continues in the scan lane or runs again there (see scans). name identifies the statement of work (see
 // NameStatement).
 func (s *Pool) ReadMetered(ctx context.Context, t *layout.Table, name uint64, work func(r *Session) error) error {
 	sc := s.Readers.Scans
 	if sc == nil || t.Name[0] == '#' || s.isJoined(ctx) {
-		return s.ReadFrom(ctx, t, work) // every request needs the system tables
+		return s.ReadFrom(ctx, t, work) // every request needs the system tables, so their reads must not wait
 	}
 	return s.Readers.Locks.passLocks(ctx, t, false, func(pass *passage) error {
 		return s.readMeteredPast(ctx, pass, name, work)
@@ -123,7 +122,7 @@ func (s *Pool) readMeteredPast(ctx context.Context, pass *passage, name uint64, 
 	}
 }
 
-// readMeteredOnce runs work in the scan lane if grant is a place in that lane, and otherwise in the quick lane.
+// readMeteredOnce runs work in the scan lane if grant is a place in the scan lane, and otherwise in the quick lane.
 // again is true if the work must run again in the scan lane.
 func (s *Pool) readMeteredOnce(ctx context.Context, pass *passage, name uint64, grant share.Grant, work func(r *Session) error) (again bool, err error) {
 	rs := s.Readers
@@ -148,7 +147,7 @@ func (s *Pool) readMeteredOnce(ctx context.Context, pass *passage, name uint64, 
 	r.Meter.start(ctx, rs, r, name, grant)
 	defer func() {
 		ended, worked := r.Meter.end(r), time.Since(r.Meter.rested)
-		rs.GiveBack(r) // returned before the place is released, because the next read with the place may need the connection
+		rs.GiveBack(r) // before the place is released, because the next read with the place may need the connection
 		if ended.Held() {
 			rs.releaseRested(share.Key(ctx), ended, worked)
 		}
@@ -163,8 +162,8 @@ func (s *Pool) readMeteredOnce(ctx context.Context, pass *passage, name uint64, 
 	return true, nil
 }
 
-// enterQuick waits for a place in the quick lane. While several accounts use the database, the expensive reads of one
-// account can have only some of the places, because concurrent reads slow each other down.
+// enterQuick waits for a place in the quick lane. While several accounts use the database, only some of the places are
+// available for expensive reads of one account, because concurrent reads slow each other down.
 func (rs *readers) enterQuick(ctx context.Context, name uint64) (share.Grant, error) {
 	key, most := share.Key(ctx), int64(math.MaxInt64)
 	if rs.Others.Note(key) && rs.Scans.costly.has(name) {
@@ -173,13 +172,13 @@ func (rs *readers) enterQuick(ctx context.Context, name uint64) (share.Grant, er
 	return rs.Scans.quick.AcquireWithin(ctx, key, 1, most)
 }
 
-// meter measures the work of one read, and decides when the read must leave the quick lane, rest or end. It belongs to
-// a session and is used again for each read by ReadMetered.
+// meter measures the work of one read, and decides when the read must leave the quick lane, rest or end. Each session
+// has one meter, which is used for one read by ReadMetered after the other.
 type meter struct {
 	on      bool        // the session serves a read by ReadMetered; otherwise meter does nothing
 	stopped atomic.Bool // the read was ended, so no further statement may start
 
-	mu      sync.Mutex // guards the fields below against the timer, which SQLite does not use
+	mu      sync.Mutex // guards the fields below against the timer; SQLite uses no timer
 	readers *readers
 	ctx     context.Context
 	name    uint64      // of the statement
@@ -190,7 +189,7 @@ type meter struct {
 	ticks   int         // calls of Session.tick
 	rows    int         // returned by the database
 	began   time.Time
-	slice   time.Time // when it was last checked whether other accounts wait for the grant
+	slice   time.Time // when the read last checked whether other accounts wait for its place
 	yielded time.Time // when the read last yielded to other goroutines
 	rested  time.Time // when the last rest ended
 	timer   *time.Timer
@@ -213,8 +212,8 @@ func (m *meter) start(ctx context.Context, rs *readers, r *Session, name uint64,
 	m.timer.Reset(quickTimed)
 }
 
-// end stops measuring and releases the place of the read in the quick lane. It returns the place in the scan lane, if
-// the read has one. The caller must release that place after it has returned the session.
+// end stops measuring and releases the read's place in the quick lane. It returns the read's place in the scan lane,
+// if the read has one. The caller must release the returned place after it has returned the session.
 func (m *meter) end(r *Session) (ended share.Grant) {
 	if m.timer != nil {
 		m.timer.Stop()
@@ -227,7 +226,7 @@ func (m *meter) end(r *Session) (ended share.Grant) {
 		m.readers.Scans.known.remove(m.name)
 	}
 	if m.over != nil && r.Interrupt.Spends {
-		r.disconnect() // a late cancellation could end the next statement of the connection
+		r.disconnect() // a late cancellation could hit the next statement of the connection
 	}
 	if m.quick && m.ticks >= quickTicks {
 		m.readers.Scans.known.add(m.name)
@@ -251,8 +250,9 @@ func (m *meter) end(r *Session) (ended share.Grant) {
 	return ended
 }
 
-// leaveQuick releases the place in the quick lane. After an expensive read, if other accounts are present, the place is
-// released after a delay, so that the account rests. rows is the number of rows that the caller still has to send.
+// leaveQuick releases the read's place in the quick lane. If the read was expensive and other accounts are present,
+// the place is released after a delay, so that the account rests. rows is the number of rows that the caller still has
+// to send.
 func (m *meter) leaveQuick(costly bool, rows int) {
 	if !m.quick {
 		return
@@ -280,7 +280,7 @@ func (rs *readers) releaseRested(key string, place share.Grant, worked time.Dura
 	time.AfterFunc(restAfter(worked, restShare), func() { place.Release() })
 }
 
-// isCostly reports whether a read that ends in the quick lane was much more expensive than a short list.
+// isCostly reports whether a read in the quick lane was much more expensive than a short list.
 func (m *meter) isCostly() bool {
 	if m.readers.Scans.parked != nil {
 		return m.ticks*stepsPerTick+m.rows*stepsPerRow >= costlySteps
@@ -288,7 +288,7 @@ func (m *meter) isCostly() bool {
 	return m.rows >= costlyRows || time.Since(m.began) >= costlyTimed
 }
 
-// stopError returns the error that ended the read, or nil if it was not ended.
+// stopError returns the error with which the meter ended the read, or nil if it did not end the read.
 func (m *meter) stopError() error {
 	if !m.on || !m.stopped.Load() {
 		return nil
@@ -332,8 +332,8 @@ func (s *Session) tick() bool {
 	return m.offerTurn()
 }
 
-// suspend moves a read that has exceeded its budget to the scan lane. If no place is free there, the statement is
-// suspended until one is. suspend returns false if the statement must end.
+// suspend moves a read that has exceeded its budget to the scan lane. If the scan lane has no free place, suspend
+// blocks the statement until it has one. It returns false if the statement must end.
 func (m *meter) suspend(s *Session) bool {
 	sc, key := m.readers.Scans, share.Key(m.ctx)
 	sc.known.add(m.name)
@@ -368,14 +368,14 @@ func (m *meter) moveToScan(s *Session, grant share.Grant) bool {
 	} else {
 		grant.Release()
 	}
-	m.leaveQuick(true, 0) // rows is used by the goroutine that reads
+	m.leaveQuick(true, 0) // pass 0, because another goroutine is using m.rows
 	m.slice = time.Now()
 	return moved
 }
 
-// offerTurn lets another account use the place of this read for a while. It does so if another account waits for a
-// place and has used the scan lane less. Then offerTurn waits until this read gets a place again. If the read cannot
-// be suspended, it continues. offerTurn returns false if the read must end.
+// offerTurn lets a waiting read of another account use the place of this read for a while, if that account has used
+// the scan lane less. It then waits until this read gets a place again. If this read cannot be suspended, it keeps its
+// place. offerTurn returns false if this read must end.
 func (m *meter) offerTurn() bool {
 	sc := m.readers.Scans
 	key := share.Key(m.ctx)
@@ -413,7 +413,7 @@ func (m *meter) timeOver(s *Session) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if !m.on || !m.quick || time.Since(m.began) < quickTimed {
-		return // the timer belongs to an earlier read
+		return // the timer was started for an earlier read
 	}
 	if s.mayWait() && time.Since(m.began) < m.readers.Locks.limit {
 		m.timer.Reset(quickTimed)
@@ -443,8 +443,8 @@ type slowStatements struct {
 }
 
 // NameStatement returns a number that identifies a kind of read. It is computed from the text of the statement, from
-// the links that are loaded with its items, and from the magnitude of most. most is the maximum number of items,
-// where -1 means all. It is included because the text is the same for a page of 5 items and for a page of 1,000.
+// the links that are loaded with its items, and from the magnitude of most, the maximum number of items, where -1
+// means all. The magnitude matters because a page of 5 items and a page of 1,000 have the same text.
 func (sc *scans) NameStatement(text string, load []*engine.Load, most int) uint64 {
 	if sc == nil {
 		return 0

@@ -33,13 +33,13 @@ type Session struct {
 	Bulk      statements
 	ending    sync.Mutex       // held while Interrupt is used or changed
 	Interrupt sqldb.Interrupt  // of Conn
-	tied      bool             // the work is part of a transaction on Conn, so it must not continue on another connection
+	tied      bool             // the session serves a transaction on Conn, so its work must not continue on another connection
 	begun     bool             // a transaction of AtOneMoment is open on Conn
 	Ctx       context.Context  // context of the work that the session serves
 	used      time.Time        // when the last successful job ended
 	Loadable  *int             // remaining bytes that the current load may use; nil means no limit
 	delivered atomic.Bool      // the caller of the current read has received an item
-	Guard     *rights.Guard    // of the current read; nil in a transaction, which reads more data than it returns
+	Guard     *rights.Guard    // of the current read; a write, which reads more data than it returns, sets it only for some reads
 	Raw       []any            // one row, as the driver returns it
 	dest      []any            // targets of Scan: pointers to the elements of Raw, and to packed
 	packed    string           // the packed texts of the current row (see sqldb.Result)
@@ -57,12 +57,12 @@ type Session struct {
 	whole     atomic.Bool                // the turn is a transaction of several calls
 	serving   atomic.Int64               // Interrupt.Number of Conn
 	turn      atomic.Uint64              // see turnStates
-	seenTurn  uint64                     // value of turn at the last look (see lookEvery)
+	seenTurn  uint64                     // value of turn when it was last looked at (see lookEvery)
 	seenTimes int                        // number of looks that have seen the same turn
-	may       atomic.Pointer[[]TableUse] // locked tables for which the current request may wait; nil for none
-	reserved  atomic.Bool                // the current transaction or snapshot may wait for a locked table
+	may       atomic.Pointer[[]TableUse] // locked tables for which the current request may wait in the database; nil if there are none
+	reserved  atomic.Bool                // the current transaction or snapshot may wait in the database for a locked table
 	out       TableUse                   // the locked table for which the turn waited when it was evicted; guarded by ending
-	place     share.Grant                // see keepWaiting; guarded by ending
+	place     share.Grant                // the place of the turn, from keepWaiting; guarded by ending
 }
 
 func newSession(db *sqlx.DB, d sqldb.Dialect, trace func(sql string)) *Session {
@@ -92,9 +92,9 @@ func (s *Session) Prepare(text string) (*sql.Stmt, error) {
 	return s.PrepareIn(&s.kept, keptStatements, text, nil)
 }
 
-// PrepareIn returns a prepared statement. kept is the cache of statements to use, limit is the maximum number of
-// statements in it, and name is the key of the statement. If the cache does not have the statement, PrepareIn
-// prepares the text that make returns, or the name itself if make is nil.
+// PrepareIn returns a prepared statement from the cache kept, which has at most limit statements. name is the key of
+// the statement in the cache. If the statement is not in the cache, PrepareIn prepares the text that make returns, or
+// name itself if make is nil.
 func (s *Session) PrepareIn(kept *statements, limit int, name string, make func() string) (*sql.Stmt, error) {
 	if s.trace != nil {
 		s.trace(name)
@@ -112,7 +112,7 @@ func (s *Session) PrepareIn(kept *statements, limit int, name string, make func(
 	}
 	if s.Conn == nil {
 		if s.tied {
-			if err := s.Ctx.Err(); err != nil { // the connection was given up when the time of a read was over
+			if err := s.Ctx.Err(); err != nil { // the connection was closed because the time of the read was over
 				return nil, TimeoutError(err)
 			}
 			return nil, driver.ErrBadConn
@@ -121,8 +121,8 @@ func (s *Session) PrepareIn(kept *statements, limit int, name string, make func(
 			return nil, err
 		}
 	}
-	// The request should not interrupt the preparation, because the next request needs the statement. The exception is
-	// a database in which another process may hold a lock, since preparing may then take long.
+	// The end of a request should not interrupt the preparation, because the next request needs the statement too.
+	// With a database server it must, because preparing may have to wait for a lock of another process.
 	ctx := s.Ctx
 	if !s.Interrupt.Spends {
 		ctx = context.Background()
@@ -166,10 +166,10 @@ func (s *Session) Connect(ctx context.Context) error {
 		s.disconnect()
 		return TimeoutError(cause)
 	}
-	return err // a lost connection is kept, to distinguish it from an unavailable database
+	return err // unchanged, so that the caller can distinguish a lost connection from an unavailable database
 }
 
-// interruptBy sets the functions that end statements from now on. When it returns, the previous ones are no longer in
+// interruptBy replaces the functions that end statements. When it returns, the previous functions are no longer in
 // use.
 func (s *Session) interruptBy(i sqldb.Interrupt) {
 	s.ending.Lock()
@@ -187,14 +187,16 @@ func (s *Session) disconnect() {
 	s.Bulk.drop()
 	s.begun = false
 	if s.Conn != nil {
-		// Close alone would return the connection to the pool, even if a transaction is open on it.
+		// Close alone would return the connection to the pool of database/sql, even if a transaction is open on the
+		// connection.
 		_ = s.Conn.Raw(func(any) error { return driver.ErrBadConn })
 		_ = s.Conn.Close()
 		s.Conn = nil
 	}
 }
 
-// isSound reports whether the connection can still be used. Not every error indicates that it is broken.
+// isSound reports whether the connection can still be used. It is called after an error, which need not mean that the
+// connection is broken.
 func (s *Session) isSound() bool {
 	if s.Conn == nil {
 		return false
@@ -209,10 +211,12 @@ func (s *Session) isSound() bool {
 }
 
 // WatchContext begins to watch ctx: if ctx ends, the statement that runs on the connection is ended. The caller must
-// use the returned context for its statements, and call the returned function with the result of the work. The context
-// cannot be cancelled, because a cancellable context costs each statement a goroutine in database/sql and another in
-// the driver. If a statement was ended, the returned function returns a suitable error, and closes the connection if
-// the interrupt has made it unusable.
+// run its statements with the returned context, and call the returned function with the error of the work. If a
+// statement was ended, the function returns a suitable error, and closes the connection if the interrupt has made it
+// unusable.
+//
+// The returned context cannot be cancelled, because a cancellable context costs each statement a goroutine in
+// database/sql and another one in the driver.
 func (s *Session) WatchContext(ctx context.Context) (context.Context, func(error) error) {
 	if ctx.Done() == nil || s.Interrupt.End == nil {
 		return ctx, func(err error) error { return err }
@@ -262,8 +266,8 @@ func (s *Session) MarkDelivered() {
 	}
 }
 
-// endStep ends the statement that runs on the connection, and returns true. If *over is true, or if there is no
-// connection, it returns false and does nothing. s.ending guards *over.
+// endStep ends the statement that runs on the connection, and returns true. If *over is true or there is no
+// connection, it only returns false. s.ending guards *over.
 func (s *Session) endStep(over *bool) bool {
 	s.ending.Lock()
 	defer s.ending.Unlock()
@@ -274,8 +278,8 @@ func (s *Session) endStep(over *bool) bool {
 	return true
 }
 
-// statements is a cache of the statements used last. It is so small that a linear search for the oldest one suffices
-// when it is full.
+// statements is a cache of the most recently used statements. It is small, so a linear search finds the oldest
+// statement when the cache is full.
 type statements struct {
 	byName map[string]*statement
 	clock  uint64

@@ -117,7 +117,7 @@ func (r *Session) QueryNumber(ctx context.Context, text string, args []any) (n i
 	return n, err
 }
 
-// Stop wraps an error of the caller's function that receives the items, so that it is not taken for an error of the
+// Stop wraps an error of the caller's function that receives the items, to distinguish it from an error of the
 // database.
 type Stop struct{ Err error }
 

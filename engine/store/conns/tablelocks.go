@@ -17,19 +17,22 @@ import (
 )
 
 // Another session of the database can lock a table for a long time, for example by ALTER TABLE, VACUUM FULL or LOCK
-// TABLE of an operator. This must not affect requests for other tables, so requests that wait for such a lock must not
-// hold connections.
+// TABLE of an operator. Requests for other tables must not be affected. Therefore requests that wait for such a lock
+// must not hold connections.
 //
 // A goroutine looks at the sessions every lookEvery. If a session has been busy with the same work since the last
-// look, the goroutine asks the database which sessions wait for a lock on a table. For each such table, one read and
-// one write may continue to wait in the database. So may a few transactions and snapshots of several calls, because
-// these cannot be repeated. All other requests are evicted: their statement is ended, and they wait for their turn
-// without a connection, for at most Config.LockTime. If the table has been locked for longer than that, they are
-// refused immediately. When a request succeeds in using the table, the table counts as unlocked.
+// look, the goroutine asks the database which sessions wait for a lock on a table. For each such table:
+//   - One read and one write may continue to wait in the database.
+//   - A few transactions and snapshots of several calls may continue to wait too, because they cannot be repeated.
+//   - All other requests are evicted: their statement is ended, and they wait for their turn without a connection, for
+//     at most Config.LockTime. If the table has been locked for longer than Config.LockTime, they are refused
+//     immediately.
+//
+// As soon as a request can use the table, the table counts as unlocked.
 const lookEvery = 50 * time.Millisecond
 
-// askEvery is the number of looks after which the database is asked again about a session that is still busy with the
-// same work.
+// askEvery is the number of looks after which the goroutine asks the database again about a session that is still busy
+// with the same work.
 const askEvery = 10
 
 // maxLockedTables limits the number of locked tables. For each of them, one read and one write may wait in the
@@ -52,7 +55,7 @@ type tableLocks struct {
 	waits    map[TableUse]*tableWait
 }
 
-// TableUse is a table and its kind of use, because some locks do not block reads.
+// TableUse is a table and whether it is read or written, because some locks do not block reads.
 type TableUse struct {
 	Table string // quoted
 	Write bool
@@ -60,7 +63,7 @@ type TableUse struct {
 
 // tableWait describes a table that another session has locked for one kind of use.
 type tableWait struct {
-	since, seen time.Time   // when the lock was noticed, and when a request was last seen to wait for it
+	since, seen time.Time   // when the lock was noticed, and when a request was last seen waiting for the lock
 	place       *share.Pool // has one place, for the request that waits in the database
 }
 
@@ -149,7 +152,8 @@ type suspect struct {
 	turn    uint64
 }
 
-// askDatabase asks the database for which tables the suspects wait, and evicts those that may not wait there.
+// askDatabase asks the database for which tables the suspects wait, and evicts the suspects that may not continue to
+// wait in the database.
 func (l *tableLocks) askDatabase(ctx context.Context, suspects map[int64]suspect) error {
 	numbers := make([]any, 0, len(suspects))
 	for n := range suspects {
@@ -182,7 +186,7 @@ func (l *tableLocks) askDatabase(ctx context.Context, suspects map[int64]suspect
 	return err
 }
 
-// mayWait reports whether a session may continue to wait in the database for a lock on a table. It records the lock.
+// mayWait records a lock, and reports whether a session may continue to wait for the lock in the database.
 func (l *tableLocks) mayWait(s suspect, use TableUse) bool {
 	l.mu.Lock()
 	w := l.waits[use]
@@ -216,15 +220,15 @@ func (l *tableLocks) mayWait(s suspect, use TableUse) bool {
 }
 
 // hasPlace reports whether a request may wait in the database for the use of a table. all is the number of uses that
-// wait for a lock. A write must not wait if there is only one writer.
+// wait for a lock. If there is only one writer, a write must not wait in the database.
 func (l *tableLocks) hasPlace(use TableUse, all int) bool {
 	return all <= maxLockedTables && (!use.Write || l.db.Dialect.Traits().Writers > 1)
 }
 
 // reservePlace permits one call of a transaction or snapshot to wait in the database for a table, until release is
-// called. It fails if the maximum number of transactions and snapshots wait already. The permission is acquired before
-// the call begins: a waiting call is noticed only after a while, and until then many calls could block the connections
-// that other tables need.
+// called. It returns an error if too many transactions and snapshots wait already. The call must have the permission
+// before it begins: a waiting call is noticed only after a while, and until then many such calls could block the
+// connections that other tables need.
 func (l *tableLocks) reservePlace(s *Session, t *layout.Table, write bool) (release func(), err error) {
 	if l == nil || t == nil || !l.Some.Load() || s.reserved.Load() {
 		return func() {}, nil
@@ -261,18 +265,18 @@ type passage struct {
 	places []share.Grant // its places (tableWait.place), one for each of uses
 }
 
-// evicted is the error of work that was ended because it waited for a lock on a table. The work had no effect. The
-// request continues to wait without a connection.
+// evicted is the error of work that was ended because it waited for a lock on a table. The work had no effect. Its
+// request continues to wait, without a connection.
 type evicted struct{ use TableUse }
 
-// errEvicted ends a transaction that was evicted after its last statement.
+// errEvicted is the error of a transaction that was evicted after its last statement.
 var errEvicted = errors.New("the transaction was ended")
 
 func (e evicted) Error() string { return "the statement waited for a lock on " + e.use.Table }
 
-// passLocks calls run, which does the work of a request for items of table t. t is nil if the table is not known. If
-// the session of the request is evicted, passLocks waits for the table and calls run again. If no table is locked,
-// the argument of run is nil.
+// passLocks calls run, which does the work of a request for items of table t; t is nil if the table is not known. If
+// the request is evicted, passLocks waits for the table and calls run again. The argument of run is nil if no table is
+// locked.
 func (l *tableLocks) passLocks(ctx context.Context, t *layout.Table, write bool, run func(p *passage) error) error {
 	if l == nil {
 		return run(nil)
@@ -292,7 +296,7 @@ func (l *tableLocks) passLocks(ctx context.Context, t *layout.Table, write bool,
 }
 
 // passSlowly waits until the request may use a locked table, and then calls run. If the request is evicted because of
-// another table, it does the same for that table.
+// a second table, passSlowly waits for this table too and calls run again.
 func (l *tableLocks) passSlowly(ctx context.Context, use TableUse, run func(p *passage) error) error {
 	p := &passage{locks: l}
 	defer p.releasePlaces()
@@ -315,9 +319,9 @@ func (l *tableLocks) passSlowly(ctx context.Context, use TableUse, run func(p *p
 	}
 }
 
-// enterTable waits until the request may run its statement on a table. One reason is that the table is unlocked:
-// then all requests that wait without a connection continue. The other reason is that the request has got the place
-// of the table, which only one request can have: its statement may then wait in the database.
+// enterTable waits until the request may run its statement on a table. This is the case when the table is unlocked;
+// all requests that wait without a connection then continue. It is also the case when the request gets the single
+// place of the table; its statement may then wait in the database.
 func (p *passage) enterTable(ctx context.Context, use TableUse) error {
 	l := p.locks
 	for {
@@ -338,7 +342,7 @@ func (p *passage) enterTable(ctx context.Context, use TableUse) error {
 				place.Release()
 				continue
 			}
-			// The request that held the place before may have waited without success.
+			// The request that had the place before may have waited in vain for almost the whole time.
 			if time.Since(w.since) > l.limit*9/10 {
 				place.Release()
 				return lockedTable(use.Table, nil)
@@ -349,7 +353,7 @@ func (p *passage) enterTable(ctx context.Context, use TableUse) error {
 	}
 }
 
-// waitForPlace waits until the request is the one that may wait for a table in the database.
+// waitForPlace waits until the request gets the place of the table, that is, may wait for the table in the database.
 func (l *tableLocks) waitForPlace(ctx context.Context, w *tableWait, use TableUse) (share.Grant, error) {
 	if time.Since(w.since) >= l.limit {
 		return share.Grant{}, lockedTable(use.Table, nil)
@@ -363,16 +367,16 @@ func (l *tableLocks) waitForPlace(ctx context.Context, w *tableWait, use TableUs
 	return place, err
 }
 
-// FindWait returns the lock for which a use of a table waits, or nil if the table is not locked for that use. all is
-// the number of uses that wait.
+// FindWait returns the lock that blocks a use of a table, or nil if the use is not blocked. all is the number of
+// blocked uses of all tables.
 func (l *tableLocks) FindWait(use TableUse) (w *tableWait, all int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.waits[use], len(l.waits)
 }
 
-// endRequest must be called with the result of the request. If the request was able to use its tables, they are
-// recorded as no longer locked.
+// endRequest must be called with the result of the request. If the request was able to use its tables, endRequest
+// records that they are no longer locked.
 func (p *passage) endRequest(err error) {
 	if code := engine.CodeOf(err); err != nil && (code == engine.Unavailable || code == engine.Timeout) {
 		return
@@ -391,7 +395,7 @@ func (p *passage) releasePlaces() {
 	}
 }
 
-// lendUses permits the turn of session s to wait for the locked tables for which the request may wait.
+// lendUses gives session s the permissions of the request, so that its current turn may wait for these locked tables.
 func (p *passage) lendUses(s *Session) {
 	if p != nil && len(p.uses) > 0 {
 		uses := slices.Clone(p.uses)
@@ -409,13 +413,13 @@ func lockedTable(table string, err error) error {
 		Message: fmt.Sprintf("%s is locked in the database, longer than a request waits for it (lockTimeout)", what), Err: err}
 }
 
-// The states of a turn. A turn is one use of a session. Its state is Session.turn modulo turnStates; the quotient grows
-// by 1 with each turn.
+// A turn is one use of a session. Session.turn modulo turnStates is the state of the turn, one of these constants. The
+// quotient grows by 1 with each turn.
 const (
 	turnIdle    = iota
-	turnBusy    // it may be evicted
-	turnEvicted // its statement was ended
-	turnStays   // it must not be evicted
+	turnBusy    // the turn may be evicted
+	turnEvicted // the statement of the turn was ended
+	turnStays   // the turn must not be evicted
 	turnStates
 )
 
@@ -434,7 +438,7 @@ func (s *Session) endTurn() {
 	next := (s.turn.Load()/turnStates + 1) * turnStates
 	state := s.turn.Swap(next) % turnStates
 	if state == turnEvicted || state == turnStays {
-		s.ending.Lock() // wait until the eviction is complete, so that it cannot end the next statement
+		s.ending.Lock() // wait until the eviction is complete; otherwise it could end the next statement
 		s.place.Release()
 		s.ending.Unlock()
 	}
@@ -443,7 +447,7 @@ func (s *Session) endTurn() {
 	}
 }
 
-// mayWait reports whether the turn waits for a locked table, or may do so.
+// mayWait reports whether the current turn has the permission to wait in the database for a locked table.
 func (s *Session) mayWait() bool {
 	return s.locks != nil && (s.turn.Load()%turnStates == turnStays || s.may.Load() != nil)
 }
@@ -460,8 +464,8 @@ func (s *Session) evictTurn(turn uint64, use TableUse) bool {
 	return false
 }
 
-// keepWaiting gives a turn the place with which it may wait for a lock in the database. From then on, the turn
-// cannot be evicted. If the turn has ended already, keepWaiting releases the place.
+// keepWaiting gives a turn a place, the permission to wait for a lock in the database. From then on, the turn cannot
+// be evicted. If the turn has already ended, keepWaiting releases the place.
 func (s *Session) keepWaiting(turn uint64, place share.Grant) {
 	s.ending.Lock()
 	defer s.ending.Unlock()
@@ -472,7 +476,7 @@ func (s *Session) keepWaiting(turn uint64, place share.Grant) {
 	place.Release()
 }
 
-// evictedFrom returns the error of the current turn if it was evicted, otherwise nil.
+// evictedFrom returns an error of type evicted if the current turn was evicted, otherwise nil.
 func (s *Session) evictedFrom() error {
 	if s.turn.Load()%turnStates != turnEvicted {
 		return nil
@@ -482,7 +486,8 @@ func (s *Session) evictedFrom() error {
 	return evicted{s.out}
 }
 
-// ForbidEviction ensures that the current turn is not evicted from now on. It returns false if it was evicted already.
+// ForbidEviction prevents the eviction of the current turn from now on. It returns false if the turn is already
+// evicted.
 func (s *Session) ForbidEviction() bool {
 	turn := s.turn.Load()
 	return turn%turnStates != turnBusy && turn%turnStates != turnEvicted || s.turn.CompareAndSwap(turn, turn+turnStays-turnBusy)

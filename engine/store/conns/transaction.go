@@ -12,7 +12,7 @@ import (
 var _ engine.Transactor = (*Pool)(nil)
 
 // transaction is a sequence of calls that are committed together. It has a session of the writer to itself. Calls with
-// its context read and write on this session.
+// the context of the transaction read and write on this session.
 type transaction struct {
 	pool    *Pool
 	session *Session
@@ -31,8 +31,8 @@ type transaction struct {
 
 type transactionKey struct{}
 
-// TransactionOf returns the transaction of ctx, or nil if there is none. Transactions are shared by all Stores of the
-// database, because these share the queue of writes.
+// TransactionOf returns the transaction of ctx, or nil if there is none. All Stores of a database share transactions,
+// because they share the queue of writes.
 func (s *Pool) TransactionOf(ctx context.Context) *transaction {
 	return s.Writer.transactionOf(ctx)
 }
@@ -84,8 +84,8 @@ func (s *Pool) Transaction(ctx context.Context, work func(ctx context.Context) e
 	return err
 }
 
-// beginTransaction waits until a transaction has a session. The channel receives the result of the transaction after
-// its end was requested.
+// beginTransaction waits until a transaction has a session. After the caller has requested the end of the transaction,
+// the returned channel receives the result.
 func (w *writer) beginTransaction(ctx context.Context, t *transaction) (result <-chan error, err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, TimeoutError(err)
@@ -112,7 +112,7 @@ func (w *writer) beginTransaction(ctx context.Context, t *transaction) (result <
 	}
 }
 
-// runTransaction opens a transaction, and waits until it or its context ends.
+// runTransaction opens a transaction, and waits until the transaction or its context ends.
 func (w *writer) runTransaction(s *Session, j *job) error {
 	t := j.whole
 	commit, rollback, err := w.openTransaction(s, j)
@@ -155,7 +155,7 @@ func (w *writer) runTransaction(s *Session, j *job) error {
 	return nil
 }
 
-// openTransaction begins a transaction. If the connection is lost, it uses a new one.
+// openTransaction begins a transaction. If the connection turns out to be lost, it opens a new one.
 func (w *writer) openTransaction(s *Session, j *job) (commit, rollback func() error, err error) {
 	for attempt := 1; ; attempt++ {
 		commit, rollback, err = w.openOnce(s, j.ctx)
@@ -184,7 +184,7 @@ func (w *writer) openOnce(s *Session, ctx context.Context) (commit, rollback fun
 	return func() error { return s.end(tx.Commit) }, func() error { return s.end(tx.Rollback) }, nil
 }
 
-// enterCall waits for the session. After success, the caller must call leaveCall.
+// enterCall waits until the call can use the session. After success, the caller must call leaveCall.
 func (t *transaction) enterCall(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return TimeoutError(err)
@@ -215,9 +215,9 @@ func (t *transaction) close() (broken error) {
 	return t.broken
 }
 
-// runWrite runs a job as a part of the transaction. If another transaction is in its way, the job is repeated, unless
-// this transaction holds locks that the other one may be waiting for. In that case the transaction is rolled back
-// immediately, because its earlier calls cannot be repeated here.
+// runWrite runs a job as a part of the transaction. If a second transaction is in its way, the job is repeated, but
+// only if this transaction holds no locks. If it holds locks, the second one may be waiting for them. Then this
+// transaction is rolled back immediately, because its earlier calls cannot be repeated here.
 func (t *transaction) runWrite(j *job) error {
 	if err := t.enterCall(j.ctx); err != nil {
 		return err
@@ -231,7 +231,7 @@ func (t *transaction) runWrite(j *job) error {
 	}
 }
 
-// undo rolls the transaction back, unless that was already done.
+// undo rolls the transaction back, if it has not been rolled back already.
 func (t *transaction) undo() error {
 	rollback := t.outermost.rollback
 	if t.outermost.rollback = nil; rollback == nil {
@@ -240,7 +240,7 @@ func (t *transaction) undo() error {
 	return rollback()
 }
 
-// giveWay rolls the transaction back because another one is in its way. The other one can then continue.
+// giveWay rolls the transaction back because a second transaction is in its way, which can then continue.
 func (t *transaction) giveWay(err error) error {
 	if t.session.Conn != nil && t.undo() != nil {
 		t.session.disconnect()
@@ -258,7 +258,7 @@ func (t *transaction) runRead(ctx context.Context, work func(r *Session) error) 
 	s := t.session
 	s.delivered.Store(false)
 	defer func() {
-		clear(s.Raw) // the values that it points to belong to the caller now
+		clear(s.Raw) // the values in Raw belong to the caller now
 		s.Guard, s.Loadable = nil, nil
 	}()
 	err, _ := t.runPart(ctx, t.pool.traits.Savepoint, work)
@@ -314,7 +314,7 @@ func (t *transaction) runPart(ctx context.Context, undo bool, work func(*Session
 	return err, repeat
 }
 
-// spoil prevents the transaction from being committed. It returns the error with which the transaction will end.
+// spoil prevents the transaction from being committed, and returns the error with which it will end.
 func (t *transaction) spoil(err error) error {
 	if t.broken == nil {
 		t.broken = t.pool.EngineError(context.Background(), t.session, err)
@@ -322,8 +322,8 @@ func (t *transaction) spoil(err error) error {
 	return t.broken
 }
 
-// attemptPart runs work. If ctx, the context of the call, ends, the running statement is interrupted; an interrupted
-// write makes the whole transaction fail. If work panics, only the call fails.
+// attemptPart runs work. If ctx, the context of the call, ends, the running statement is interrupted. If this
+// statement is a write, the whole transaction fails. If work panics, only the call fails.
 func (t *transaction) attemptPart(ctx context.Context, work func(*Session) error) error {
 	return t.pool.Writer.inTransaction(t.session, &job{ctx: ctx, work: work})
 }

@@ -20,10 +20,10 @@ const batchTime = 5 * time.Millisecond // value of writer.Most in a pool
 // writer runs the writes of the queue. Each of its goroutines owns a connection.
 //
 // If transactions can share a commit, jobs that wait at the same time are committed together, as a batch (gather.go).
-// The first job of a batch and jobs of a single statement run directly; before each other job, a savepoint is set. Then
-// there is one commit, and all jobs get their results. A job that runs alone has no additional cost. If transactions
-// cannot share a commit, each job has a transaction of its own (alone.go). A transaction of several calls uses the
-// goroutine and its connection exclusively until it ends (transaction.go).
+// The first job of a batch and jobs of a single statement run directly; before every other job, a savepoint is set.
+// After the commit, all jobs get their results. A batch of one job has no additional cost. If transactions cannot
+// share a commit, each job has a transaction of its own (alone.go). A transaction of several calls uses the goroutine
+// and its connection exclusively until it ends (transaction.go).
 type writer struct {
 	pool   *Pool
 	Jobs   *queue
@@ -34,8 +34,8 @@ type writer struct {
 	done   sync.WaitGroup
 }
 
-// job is one write: a transaction, or a part of one that can be undone separately. Its work may run again after a
-// failure, so it must not modify its input.
+// job is one write: a transaction, or a part of a transaction that can be undone separately. Its work may run again
+// after a failure, so work must not modify its input.
 type job struct {
 	ctx    context.Context
 	key    string // share.Key of the caller
@@ -48,7 +48,8 @@ type job struct {
 	result chan error
 }
 
-// The states of a job. The goroutine that changes the state from queued owns the job.
+// The states of a job. Both its caller and the writer can change the state from queued; the goroutine that succeeds
+// owns the job.
 const (
 	queued int32 = iota
 	started
@@ -74,8 +75,8 @@ func (w *writer) Do(ctx context.Context, work func(w *Session) error) error {
 	return w.DoTo(ctx, nil, work)
 }
 
-// DoTo does the same as Do. In addition, if another session of the database has locked the table t, the request
-// waits without a connection (tablelocks.go). Use it for work that writes items of table t.
+// DoTo does the same as Do, for work that writes items of table t. In addition, if another session of the database has
+// locked the table, the request waits without a connection (tablelocks.go).
 func (w *writer) DoTo(ctx context.Context, t *layout.Table, work func(w *Session) error) error {
 	return w.submitWork(ctx, t, false, work)
 }
@@ -155,7 +156,7 @@ func (w *writer) answerJob(j *job, err error) {
 	j.result <- err
 }
 
-// serveJob runs a job, and jobs that can share its commit.
+// serveJob runs a job, and further jobs that can share its commit.
 func (w *writer) serveJob(s *Session, j *job) {
 	began := time.Now()
 	switch {
@@ -179,8 +180,8 @@ func (w *writer) serveJob(s *Session, j *job) {
 }
 
 // runBatch runs first and then waiting jobs, and commits them together. It stops before a job that needs a commit of
-// its own. A job can fail because of data that another job of the batch has written. A caller must not see such an
-// error before this data is committed, so the errors of these jobs are returned after the commit.
+// its own. A job can fail because of data that another job of the batch has written. The error must not be returned
+// before this data is committed, so runBatch returns the errors of failed jobs after the commit.
 func (w *writer) runBatch(s *Session, first *job) {
 	if w.traits.Flushes {
 		w.crowd.gather(w.Jobs)
@@ -223,7 +224,7 @@ func (w *writer) runBatch(s *Session, first *job) {
 	w.crowd.expected = len(batch) + len(refused)
 	if err = s.Exec("COMMIT"); err != nil {
 		w.rollback(s)
-		err = w.unknownOutcome(w.pool.EngineError(context.Background(), s, err)) // data in the write-ahead log may become valid after a crash
+		err = w.unknownOutcome(w.pool.EngineError(context.Background(), s, err)) // unknown, because data in the write-ahead log may become valid after a crash
 	}
 	w.pool.cfg.Ended(s)
 	w.answerAll(batch, refused, err)
@@ -236,7 +237,7 @@ func (w *writer) chargeSince(j *job, since time.Time) time.Time {
 	return now
 }
 
-// refusal is a job of a batch that failed independently of the others.
+// refusal is a job of a batch that failed while the batch continued, and its error.
 type refusal struct {
 	*job
 	err error
@@ -249,13 +250,13 @@ func (w *writer) answerAll(jobs []*job, refused []refusal, err error) {
 	}
 	for _, r := range refused {
 		if err != nil {
-			r.err = err // the data that caused the refusal may be gone too
+			r.err = err // the cause may be data of the batch, which is lost too
 		}
 		w.answerJob(r.job, r.err)
 	}
 }
 
-// joinJob runs j in a batch, and undoes its changes if it fails. lost is true if the whole transaction is lost.
+// joinJob runs j in a batch, and undoes its changes if j fails. lost is true if the whole transaction is lost.
 func (w *writer) joinJob(s *Session, j *job) (lost bool, err error) {
 	if j.single {
 		err := w.pool.EngineError(j.ctx, s, w.attemptTogether(s, j))
@@ -289,8 +290,9 @@ func (w *writer) isOpen(s *Session) bool {
 	return err != nil && w.pool.FailureKind(err) == sqldb.Other
 }
 
-// attemptTogether runs the work of j as a part of a batch. The context of its statements contains the account, but does
-// not end with the request, because an interrupted statement would end the transaction of all jobs.
+// attemptTogether runs the work of j as a part of a batch. The context of the work has the values of the job's
+// context, such as the account, but does not end with it, because an interrupted statement would end the transaction
+// of all jobs.
 func (w *writer) attemptTogether(s *Session, j *job) error {
 	s.Ctx = context.WithoutCancel(j.ctx)
 	defer func() { s.Ctx = context.Background() }()
@@ -306,7 +308,7 @@ func (w *writer) attemptWatched(s *Session, j *job) error {
 }
 
 // inTransaction runs the work of j in an open transaction, as attemptWatched does. It also returns an error if the
-// connection was lost, because the transaction is lost with it.
+// connection, and with it the transaction, was lost.
 func (w *writer) inTransaction(s *Session, j *job) error {
 	err := w.attemptWatched(s, j)
 	if err == nil && s.Conn == nil {
@@ -315,7 +317,7 @@ func (w *writer) inTransaction(s *Session, j *job) error {
 	return err
 }
 
-// attemptJob runs the work of j. A panic fails the job, but not the queue.
+// attemptJob runs the work of j. If the work panics, only this job fails.
 func (w *writer) attemptJob(s *Session, j *job) (err error) {
 	defer func() {
 		if r := recover(); r != nil {

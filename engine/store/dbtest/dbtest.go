@@ -1,5 +1,5 @@
-// Package dbtest opens SQLite and PostgreSQL databases for tests, and has a clock that tests control. If a package uses
-// Both, its TestMain should call pgtest.Run. The package must not be used outside of tests.
+// Package dbtest opens SQLite and PostgreSQL databases for tests, and provides a clock that tests control. If tests of
+// a package use Both, the TestMain of the package should call pgtest.Run. The package must be used only in tests.
 package dbtest
 
 import (
@@ -16,7 +16,7 @@ import (
 	"restsrv/engine/store/sqlite"
 )
 
-// DB is a database that a test can open several times, as several processes would.
+// DB is a database that a test can open several times, as if by several processes.
 type DB struct {
 	connect func(t testing.TB) (*sqldb.Database, error)
 }
@@ -42,13 +42,13 @@ func File(path string) DB {
 // New returns a new SQLite database.
 func New(t testing.TB) DB { return File(filepath.Join(t.TempDir(), "test.db")) }
 
-// Open opens a store with the classes. It is closed when the test ends.
+// Open opens a store with the classes. The store is closed when the test ends.
 func (db DB) Open(t testing.TB, classes ...*engine.Class) *store.Store {
 	t.Helper()
 	return db.OpenWith(t, store.Config{Classes: classes})
 }
 
-// OpenWith opens a store with a complete configuration. It is closed when the test ends.
+// OpenWith opens a store with a complete configuration. The store is closed when the test ends.
 func (db DB) OpenWith(t testing.TB, c store.Config) *store.Store {
 	t.Helper()
 	d, err := db.connect(t)

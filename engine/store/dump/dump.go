@@ -13,8 +13,8 @@ import (
 	"restsrv/engine/store/sqldb"
 )
 
-// Dumper reads the tables of a layout. If another transaction writes between two calls, the second call sees the
-// change. Use engine.Snapshotter if all calls should read from one snapshot.
+// Dumper reads the tables of a layout. Other transactions may write between two calls. Use engine.Snapshotter if
+// several calls should see the same state of the data.
 type Dumper struct {
 	pool   *conns.Pool
 	layout *layout.Layout
@@ -24,11 +24,12 @@ type Dumper struct {
 func New(pool *conns.Pool, l *layout.Layout) *Dumper { return &Dumper{pool, l} }
 
 // Dump calls visit for the stored items of a root class and its descendants, in the order of their row numbers; later
-// items have greater numbers. Passwords are hashes, relations are not loaded and formulas are not computed. Dump visits
-// at most count items, with row numbers greater than after, which is 0 for the start. last is the row number of the
-// last visited item; pass it as after to the next call. It is 0 if no item was visited, which means that there are no
-// more. The item is valid only during the call of visit, which should clone the item to retain it. Do not use Dump for
-// requests of clients.
+// items have greater numbers. Passwords are hashes, relations are not loaded, and formulas are not computed.
+//
+// Dump visits at most count items with row numbers greater than after, which must be 0 in the first call. It returns
+// the row number of the last visited item, to be passed as after to the next call, or 0 if there are no more items.
+// The item is valid only during the call of visit; to retain it, visit must clone it. Do not use Dump for requests of
+// clients.
 func (d *Dumper) Dump(ctx context.Context, root *engine.Class, after int64, count int, visit func(*engine.Item) error) (last int64, err error) {
 	p, err := d.layout.PlanOf(root)
 	if err != nil {
@@ -76,9 +77,9 @@ func (d *Dumper) Linked() []*engine.Property {
 	return all
 }
 
-// DumpLinks calls visit with the ids of owner and member for each link of a collection, which must be one of those that
-// Linked returns. It visits at most count links with numbers above after, and returns the number of the last one, as
-// Dump does for items. If the links are imported in the order of the calls, the members keep their order.
+// DumpLinks calls visit with the ids of owner and member for each link of collection p, which must be in the result of
+// Linked. It visits at most count links with numbers above after, and returns the number of the last one, as Dump does
+// for items. If the links are imported in the order of the calls, the members keep their order.
 func (d *Dumper) DumpLinks(ctx context.Context, p *engine.Property, after int64, count int, visit func(owner, member string) error) (last int64, err error) {
 	l := d.layout.LinkNames.Of(p)
 	from, to := d.linkTypes(p)
@@ -119,7 +120,7 @@ func (d *Dumper) Counters(ctx context.Context) (map[string]int64, error) {
 }
 
 // dumpRows runs a statement and calls visit for each row. res describes the first columns of the statement. The values
-// of the columns after them are stored in the variables that more points to.
+// of the following columns are stored in the variables to which more points.
 func (d *Dumper) dumpRows(ctx context.Context, b *sqldb.Builder, res *sqldb.Result, more []any, visit func(r *conns.Session) error) error {
 	return d.pool.RunRead(ctx, func(r *conns.Session) error {
 		scan := r.NewScanner(res, more...)

@@ -13,9 +13,9 @@ import (
 	"restsrv/engine/store/sqldb"
 )
 
-// DumpForgotten calls visit for the items of classes that the database contains but the layout does not have. For
-// example, a mistake in a class file leaves a class out. The items have the values of their columns, as in Dump. Their
-// classes are rebuilt from records of the database. The caller must not use these classes for anything else.
+// DumpForgotten calls visit for the items of classes that the database contains but the layout does not have, for
+// example because of a mistake in a class file. The items have the values of their columns, as in Dump. The classes of
+// the items are rebuilt from records of the database, and are only for use in visit.
 func (d *Dumper) DumpForgotten(ctx context.Context, visit func(*engine.Item) error) error {
 	m, err := d.readMemory(ctx)
 	if err != nil {
@@ -44,8 +44,8 @@ func (d *Dumper) DumpForgotten(ctx context.Context, visit func(*engine.Item) err
 // dumpPage is the number of rows that DumpForgotten reads at once.
 const dumpPage = 1000
 
-// forgottenClasses returns the names of classes that have a table in the database but no plan. It leaves out system
-// classes, which belong to the server.
+// forgottenClasses returns the names of the classes with a table in the database for which the layout has no plan. It
+// leaves out system classes, which belong to the server.
 func (d *Dumper) forgottenClasses(m *layout.Memory) (names []string) {
 	known, application := map[string]bool{}, false
 	for c := range d.layout.Plans {
@@ -60,8 +60,8 @@ func (d *Dumper) forgottenClasses(m *layout.Memory) (names []string) {
 	return names
 }
 
-// readMemory reads what the database has recorded about the stored classes and properties. These records remain if a
-// class is missing from the layout.
+// readMemory reads the records about stored classes and properties from the database. The records of a class remain
+// there when the class is removed from the layout.
 func (d *Dumper) readMemory(ctx context.Context) (*layout.Memory, error) {
 	b := sqldb.NewBuilder(d.layout.Traits)
 	b.Add(`SELECT "class", "property", "root", "kind", "indexes", CASE WHEN "gone" THEN 1 ELSE 0 END FROM `, schema.MemoryTable)
@@ -93,7 +93,7 @@ func (d *Dumper) DumpForgottenLinks(ctx context.Context, visit func(class, colle
 			continue
 		}
 		class, collection, _ := strings.Cut(name, "#")
-		collection, _, _ = strings.Cut(collection, "#") // the name of the table may end with # and a number
+		collection, _, _ = strings.Cut(collection, "#") // the name of a table of links may end with # and a number
 		from, to, _ := strings.Cut(k.Kind, " ")
 		b := sqldb.NewBuilder(d.layout.Traits)
 		b.Add("SELECT ", layout.OwnerColumn, ", ", layout.ItemColumn, " FROM ", layout.Short.Quote(name), " ORDER BY ", layout.SeqColumn)
@@ -108,7 +108,7 @@ func (d *Dumper) DumpForgottenLinks(ctx context.Context, visit func(class, colle
 	return nil
 }
 
-// typeOfStorage returns a type for ids with the given storage.
+// typeOfStorage returns a property type with the given storage, for ids.
 func typeOfStorage(storage string) engine.PropertyType {
 	if t, ok := engine.TypeByName(storage); ok && storage != engine.String.Storage() {
 		return t

@@ -8,17 +8,16 @@ import (
 	"restsrv/engine/inputs"
 )
 
-// caching lists the cached attributes that must be computed again after a write of an item. Cached are attributes of
-// the item itself. Dependencies lead to other items with such attributes.
+// caching describes the cached attributes that must be computed again after a write of an item of a class.
 type caching struct {
-	Cached       []*engine.Property // cached attributes of the class
+	Cached       []*engine.Property // cached attributes of the item itself
 	Dependencies []dependency
-	Watched      bool // the class, or one below it, has dependencies
-	Any          bool // the class, or one below it, has dependencies or cached attributes
+	Watched      bool // the class or a descendant has dependencies
+	Any          bool // the class or a descendant has dependencies or cached attributes
 }
 
-// dependency is a path of references or collections. The items at its end have cached attributes that depend on the
-// item at its beginning.
+// dependency is a path of references or collections. The items at the end of the path have cached attributes that
+// depend on the item at its beginning.
 type dependency struct {
 	Load *engine.Load
 	Path []string // names of the properties of Load
@@ -27,12 +26,12 @@ type dependency struct {
 // NeedsRecache reports whether cached attributes must be computed again after an item of the class was written.
 func (p *Plan) NeedsRecache() bool { return len(p.Caching.Cached) > 0 || p.AffectsOthers() }
 
-// AffectsOthers reports whether cached attributes of other items depend on items of the class. If so, a write must know
-// the values that the item had before.
+// AffectsOthers reports whether cached attributes of other items depend on items of the class. If so, a write must
+// know the previous values of the item.
 func (p *Plan) AffectsOthers() bool { return len(p.Caching.Dependencies) > 0 }
 
-// layOutCaching sets the fields for calculated attributes in all plans. It ignores a path that does not exist,
-// because the reader of the class files has reported it.
+// layOutCaching sets the fields for calculated attributes in all plans. It ignores paths that do not exist, because
+// the reader of the class files has already reported them.
 func (s *Layout) layOutCaching() {
 	s.RowsRead = inputs.RowsRead(s.cfg.Classes)
 	for c, p := range s.Plans {
@@ -81,7 +80,7 @@ func pathLoad(c *engine.Class, names []string) *engine.Load {
 	return load
 }
 
-// needsMore reports whether items of the class need more data than their rows.
+// needsMore reports whether reading items of the class requires more than their rows: related items or a computation.
 func needsMore(c *engine.Class) bool {
 	return len(c.Needs()) > 0 || needsCompute(c)
 }
@@ -93,7 +92,7 @@ func needsCompute(c *engine.Class) bool {
 	})
 }
 
-// looksUp reports whether reading items of the class requires statements besides the one that reads
+// looksUp reports whether reading items of the class requires further statements besides the statement that reads
 // their rows.
 func (s *Layout) looksUp(c *engine.Class) bool {
 	formulas := []engine.Formula{c.Label}
@@ -122,7 +121,8 @@ func hasConditions(s *engine.Selection) bool {
 	return s != nil && slices.ContainsFunc(s.Rows, func(r engine.SelectionRow) bool { return r.Condition != nil })
 }
 
-// ClassNamed returns the class that a formula names. Formulas cannot read system classes such as accounts.
+// ClassNamed returns the class with a name that is used in a formula. It does not return system classes such as
+// accounts, because formulas cannot read them.
 func (s *Layout) ClassNamed(name string) (*engine.Class, error) {
 	for _, c := range s.cfg.Classes {
 		if c.FullName == name && !strings.HasPrefix(name, "#") {

@@ -6,14 +6,14 @@ import (
 	"restsrv/engine"
 )
 
-// StorageDiffers reports whether two properties of the same name need different columns, because the storage of their
-// types differs.
+// StorageDiffers reports whether two properties of the same name need different columns. This is the case if their
+// types are stored differently.
 func StorageDiffers(p, q *engine.Property) bool {
 	return p.ValueType().Storage() != q.ValueType().Storage()
 }
 
-// findDivided sets p.Divided: the properties of the plan's class that a descendant declares with another storage, and
-// so keeps in another column.
+// findDivided sets p.Divided: the properties of the plan's class that a descendant stores in another column, because
+// it declares them with a type that is stored differently.
 func (p *Plan) findDivided() {
 	c := p.Class
 	for _, d := range c.Descendants {
@@ -30,8 +30,8 @@ func (p *Plan) findDivided() {
 	}
 }
 
-// SetsDivided reports whether a write of the values v sets one of p.Divided. A write always sets the trackers, such
-// as the time of the last change.
+// SetsDivided reports whether a write of the values v sets one of p.Divided. Trackers, such as the time of the last
+// change, are always set.
 func (p *Plan) SetsDivided(v engine.Values) bool {
 	return p.stampsDivided || slices.ContainsFunc(p.Divided, func(i int) bool { return v[i] != engine.Absent })
 }

@@ -8,25 +8,25 @@ import (
 	"restsrv/engine/store/sqldb"
 )
 
-// duties lists the work of writing an item of a class in addition to writing its row. It is determined once. If a class
-// has no duties, writing an item costs only the write of its row.
+// duties lists the work that a write of an item does besides writing its row. It is determined once for each class.
+// Writing an item of a class without duties costs only the write of the row.
 type duties struct {
-	References  []*engine.Property // stored references; their values are keys
-	Restricted  bool               // some references allow only some classes
-	Collections []*engine.Property // and references that are stored in another class, as a reference to this one (Property.Back)
+	References  []*engine.Property // stored references with keys as their values
+	Restricted  bool               // some of the references allow only some descendants of their target class
+	Collections []*engine.Property // collections, and references that are stored in another class as a reference to this class (Property.Back)
 	Derived     []*engine.Property // calculated attributes; values that a client sends for them are ignored
 	Files       []*engine.Property
 	Numbers     []*engine.Property // ints that get their values from a counter
 	watched     bool               // cached attributes of other items depend on the class
 	Late        bool               // the values of some defaults can be determined only within the transaction
 	Computed    bool               // some defaults are formulas
-	creation    *engine.Property   // this and the next three record the time and the account of the creation and of the last change; nil if the class has no such attribute
+	creation    *engine.Property   // creation and the next three record the time and the account of the creation and of the last change; nil if the class has no such attribute
 	change      *engine.Property
 	Creator     *engine.Property
 	Editor      *engine.Property
 	Readonly    bool // the class has read-only attributes
-	Words       bool // search words of the table's items are stored
-	Journaled   bool // the class, or one below it, has a journal
+	Words       bool // the table stores search words of its items
+	Journaled   bool // the class or a descendant has a journal
 }
 
 // Pointer is a column that contains ids of items of a table. It is the column of a reference, or one of the two columns
@@ -36,13 +36,13 @@ type Pointer struct {
 	Column  string // quoted
 	Other   string // the other column of a table of links; "" for a reference
 	Unique  string // name of the unique index, if Table is a table of links
-	Classes string // condition on the class of a row; "" if not needed
+	Classes string // condition on the class of a row; "" if all rows count
 	Plan    *Plan  // plan of the root class of Table, if the pointer is a reference
 	Key     bool   // the reference is part of the key of its class
 
-	// If Table is a table of links, the ids in the column Other belong to items of the table Holders. Collection is
-	// the collection of those items that the rows describe: its members are the items to which Column refers. It is
-	// nil if only the items of Column have a collection, and their collection has no mirror.
+	// Holders and Collection are set if Table is a table of links. Its column Other contains ids of items of the table
+	// Holders. Collection is a collection of these items. Its members are the items to which Column refers. It is nil
+	// if the links belong to a collection of the items in Column, and this collection has no mirror.
 	Holders    *Table
 	Collection *engine.Property
 }
@@ -54,7 +54,7 @@ func newDuties(c *engine.Class, bound map[string]bool) duties {
 	}
 	for _, p := range c.Properties {
 		switch {
-		case p.Kept(): // only an import sets values
+		case p.Kept(): // only an import sets values of the property
 		case p.Formula != nil:
 			d.Derived = append(d.Derived, p)
 		case p.Type == engine.Collection || p.Back != nil:
@@ -76,8 +76,8 @@ func newDuties(c *engine.Class, bound map[string]bool) duties {
 	return d
 }
 
-// declarationName identifies the declaration of a property. The copies of the property in descendants have the same
-// name.
+// declarationName identifies the declaration of a property. Copies of the property in descendant classes have the same
+// declarationName.
 func declarationName(p *engine.Property) string { return p.Definition + "#" + p.Name }
 
 // IsPlain reports whether the write of an item consists only of writing its row, with values that are all known before
@@ -87,14 +87,15 @@ func (d *duties) IsPlain() bool {
 		!d.watched && !d.Late && !d.HasTrackers() && !d.Words && !d.Journaled
 }
 
-// HasTrackers reports whether the class has trackers.
+// HasTrackers reports whether the class has trackers: attributes for the time and the account of the creation and of
+// the last change.
 func (d *duties) HasTrackers() bool {
 	return d.creation != nil || d.change != nil || d.Creator != nil || d.Editor != nil
 }
 
-// layOutDuties determines the duties of all classes. Call it when all tables are known.
+// layOutDuties determines the duties of all classes. It must be called when all tables are known.
 func (s *Layout) layOutDuties() {
-	bound := map[string]bool{} // declarations of references that store another attribute of their target than the key (Property.Binding)
+	bound := map[string]bool{} // declarations of references that do not store the key of their target but another attribute (Property.Binding)
 	for c := range s.Plans {
 		for _, p := range c.Properties {
 			if p.Back != nil && p.Binding != nil {
@@ -118,8 +119,9 @@ func (s *Layout) layOutDuties() {
 	}
 }
 
-// layOutPointers records the references and the collections of class c as pointers. A reference becomes a pointer of
-// the target's table. A collection in a table of links becomes a pointer of the tables of both sides.
+// layOutPointers records the references and the collections of class c as pointers. A reference becomes a pointer in
+// the table of its target class. A collection that is stored in a table of links becomes a pointer in the tables of
+// both sides.
 func (s *Layout) layOutPointers(t *Table, c *engine.Class, bound map[string]bool) {
 	for _, p := range c.Properties {
 		if p.Target == nil || s.Plans[p.Target] == nil {
@@ -140,16 +142,17 @@ func (s *Layout) layOutPointers(t *Table, c *engine.Class, bound map[string]bool
 	}
 }
 
-// addPointer adds a pointer unless the table has it already.
+// addPointer adds a pointer if the table does not have it yet.
 func (t *Table) addPointer(p Pointer) {
 	if !slices.ContainsFunc(t.Pointers, func(q Pointer) bool { return q.Table == p.Table && q.Column == p.Column }) {
 		t.Pointers = append(t.Pointers, p)
 	}
 }
 
-// sharingCondition returns a condition on rows of t, for a pointer to items of target. Classes of t that declare the
-// property of p differently can share its column, and there the ids may belong to another table. The condition
-// selects the rows of those classes in which the column refers to target. It is "" if these are all classes of t.
+// sharingCondition returns a condition on rows of t, for a pointer to items of table target. Several classes of t can
+// declare p differently and still share its column, which then may contain ids of items of another table. The
+// condition selects the rows of the classes in which the column refers to items of target. It is "" if these are all
+// classes of t.
 func (s *Layout) sharingCondition(t *Table, p *engine.Property, target *Table) string {
 	var names []string
 	for _, c := range t.Classes {
@@ -164,7 +167,7 @@ func (s *Layout) sharingCondition(t *Table, p *engine.Property, target *Table) s
 	return " AND " + ClassColumn + " IN (" + strings.Join(names, ", ") + ")"
 }
 
-// layOutJournal determines for which classes a write needs the previous values of items for the journal.
+// layOutJournal determines the classes for which a write needs the previous values of items for the journal.
 func (s *Layout) layOutJournal() {
 	for c, p := range s.Plans {
 		classes := append([]*engine.Class{c}, c.Descendants...)
@@ -188,7 +191,7 @@ func (t *Table) HasDependents() bool {
 	return t.Filed || t.Staged
 }
 
-// JournaledClass returns the class with that name if it is journaled, else nil.
+// JournaledClass returns the class of t with that name, or nil if the class is not journaled.
 func (t *Table) JournaledClass(name string) *engine.Class {
 	for _, c := range t.Classes {
 		if c.FullName == name && c.Journaling {
@@ -198,8 +201,8 @@ func (t *Table) JournaledClass(name string) *engine.Class {
 	return nil
 }
 
-// OwnedBy returns a WHERE clause for another table that stores data of items, such as their files. It selects the
-// rows that belong to items of t, by the column "class", which holds the class of the item.
+// OwnedBy returns a WHERE clause for a table that stores additional data of items, such as their files. The clause
+// selects the rows that belong to items of t, by the column "class", which contains the class of the item.
 func (t *Table) OwnedBy() string {
 	names := make([]string, len(t.Classes))
 	for i, c := range t.Classes {

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// SchemaError lists all changes of the classes that the stored data does not permit, and invalid names. The database is
-// unchanged.
+// SchemaError lists all changes of the classes that the stored data does not permit, and invalid names. If it is
+// returned, the database is unchanged.
 type SchemaError struct{ Problems []string }
 
 // Error lists the problems, one per line.

@@ -9,21 +9,21 @@ import (
 	"restsrv/engine/store/sqldb"
 )
 
-// Extra is a table or an index that belongs to a Table but not to the column of one property: a table of links, an
-// index over several columns, or the index of the class column. It is created if the memory has no row for it (see
-// Memory), and created again if its form has changed.
+// Extra is a table or an index that belongs to a Table, but not to the column of a single property: a table of links,
+// an index over several columns, or the index of the class column. An extra is created if the memory has no row for it
+// (see Memory), and created again if its form has changed.
 type Extra struct {
 	Name   string
-	Form   string // if it changes, the extra is created again
+	Form   string // definition; if it changes, the extra is created again
 	Rows   bool   // the extra is a table; its rows must not be lost
-	Twice  string // for a unique index: completes a statement SELECT count(*) FROM that counts duplicate values
+	Twice  string // for a unique index: the rest of a statement that begins with SELECT count(*) FROM and counts duplicate values
 	Create []string
 	Drop   string
 }
 
-// Links is the table of an n:m collection, as seen from the items that have the collection (the owners). If two
-// collections mirror each other, both use the same table: the Owner column of one is the Item column of the other.
-// The table stores the members of each owner in the order in which they were added.
+// Links is the table of an n:m collection, from the viewpoint of the items that have the collection (the owners). Two
+// collections that mirror each other use the same table: the Owner column of one is the Item column of the other. The
+// table stores the members of each owner in the order in which they were added.
 type Links struct {
 	Name   string
 	Quoted string
@@ -31,7 +31,7 @@ type Links struct {
 	Item   string // quoted column with the id of the member
 }
 
-// Short makes names of extras that are valid in every database.
+// Short shortens the names of extras to a length that is valid in every database.
 var Short = sqldb.Traits{MaxName: 63}
 
 // The columns of a table of links.
@@ -45,8 +45,8 @@ func IsLinked(p *engine.Property) bool {
 	return p.Type == engine.Collection && p.Back == nil && p.Target != nil
 }
 
-// Of returns the table of an n:m collection. If two collections mirror each other, they share the table that is named
-// after the collection with the name that sorts first.
+// Of returns the table of an n:m collection. Two collections that mirror each other share a table. It is named after
+// the collection with the name that sorts first.
 func (n LinkNames) Of(p *engine.Property) *Links {
 	name, mirrored := plainLinks(p)
 	l := &Links{Name: name, Owner: OwnerColumn, Item: ItemColumn}
@@ -60,9 +60,8 @@ func (n LinkNames) Of(p *engine.Property) *Links {
 	return l
 }
 
-// plainLinks returns the name that the table of an n:m collection should have (see named). If two collections mirror
-// each other, the table is named after one of them; mirrored is true if that is not p but the collection of the other
-// side.
+// plainLinks returns the plain name of the table of an n:m collection (see named). If two collections mirror each
+// other, the table is named after one of them. mirrored is true if the name is that of p.Mirror, not that of p.
 func plainLinks(p *engine.Property) (name string, mirrored bool) {
 	name = declarationName(p)
 	if m := p.Mirror; m != nil && declarationName(m) < name {
@@ -71,8 +70,8 @@ func plainLinks(p *engine.Property) (name string, mirrored bool) {
 	return name, false
 }
 
-// layOutLinks adds the extras of the tables: tables of links, composite indexes, and class indexes. It also requires an
-// index for each reference from which a collection is derived (Property.Back).
+// layOutLinks adds the extras of the tables: tables of links, composite indexes, and class indexes. It also adds an
+// index for each reference that defines a collection (Property.Back).
 func (s *Layout) layOutLinks(byRoot map[*engine.Class]*Table, m *Memory) {
 	plain := map[string]bool{}
 	for c := range s.Plans {
@@ -150,8 +149,8 @@ type composite struct {
 	unique  bool
 }
 
-// compositeIndexes returns the composite indexes of a class, except those with an attribute that is not stored. If a
-// descendant stores some of the attributes in other columns, it has an index of its own.
+// compositeIndexes returns the composite indexes of a class. It leaves out indexes with an attribute that is not
+// stored. A descendant that stores some of the attributes in other columns has an index of its own.
 func (t *Table) compositeIndexes(c *engine.Class) (all []composite) {
 	for _, index := range c.Indexes {
 		for _, d := range append([]*engine.Class{c}, c.Descendants...) {
@@ -188,11 +187,11 @@ func (t *Table) compositeIndex(index composite) (e Extra) {
 	return e
 }
 
-// ExtraMark is the class name in the rows of the memory (see Memory) that describe extras. No class has this name.
+// ExtraMark is the class name in those rows of the memory (see Memory) that describe extras. No class has this name.
 const ExtraMark = "##extra"
 
-// ExtraRows is the value of Kept.Indexes in the row of an extra that is a table. In the row of an index, Kept.Indexes
-// is "".
+// ExtraRows is the value of Kept.Indexes in a row that describes a table of links. It is "" in a row that describes an
+// index.
 const ExtraRows = "rows"
 
 // Kept returns the row of the memory (see Memory) that describes an extra of table t.

@@ -7,24 +7,24 @@ import (
 	"restsrv/engine"
 )
 
-// maxIndexed is the maximum number of bytes of text in an index entry. The limit comes from PostgreSQL. It applies to
-// every database, so that all accept the same data.
+// maxIndexed is the maximum number of bytes of text in an index entry. The limit comes from PostgreSQL, but applies to
+// every database, so that all databases accept the same data.
 const maxIndexed = 2600
 
-// Sizes in bytes of an index entry in PostgreSQL. The number after a plus sign is padding.
+// Sizes in bytes of an index entry in PostgreSQL. In a sum, the second number is padding.
 const (
 	entrySize   = 2704   // maximum size of an entry
 	entryHead   = 16 + 7 // additional size of each entry
 	fixedValue  = 8 + 7  // size of a number, a time or a boolean
 	varyingHead = 4 + 3  // additional size of each value of variable length
-	fixedText   = 25     // maximum size of a value of fixed length within an id, as text with a separator
+	fixedText   = 25     // maximum size of a value of fixed length as text within an id, including the separator
 )
 
 // bound limits the text in the entries of one index.
 type bound struct {
 	columns []*Column // the columns of variable length
-	most    int       // maximum number of bytes of all these columns together
-	key     bool      // the index is that of the key
+	most    int       // maximum number of bytes in all these columns together
+	key     bool      // the index is the index of the key
 }
 
 // isVariable reports whether values of the column may be long.
@@ -32,8 +32,8 @@ func (col *Column) isVariable() bool {
 	return col.Type.Textual() || col.Type.JSON() || col.Type == engine.DecimalNum
 }
 
-// isBounded reports whether the column has an index of its own, so that its texts must be short enough for an index
-// entry. A column with texts of several lines (Text, HTML or JSON) has such an index only if it is unique.
+// isBounded reports whether the column has an index of its own that limits the length of its texts. For texts of
+// several lines (Text, HTML or JSON), only a unique index does so.
 func (col *Column) isBounded() bool {
 	if !col.Type.Textual() && !col.Type.JSON() {
 		return false
@@ -42,7 +42,7 @@ func (col *Column) isBounded() bool {
 	return col.unique || col.indexed && short
 }
 
-// layOutBounds collects the limits of all indexes. Call it when all indexes are known.
+// layOutBounds collects the limits of all indexes. It must be called when all indexes are known.
 func (s *Layout) layOutBounds() {
 	for _, t := range s.Tables {
 		t.bounds = append(t.bounds[:0], t.keyBound())
@@ -65,8 +65,7 @@ func (s *Layout) layOutBounds() {
 	}
 }
 
-// keyBound returns the bound of the key. If the key has several properties, it is the bound of the
-// id.
+// keyBound returns the bound of the index of the key. If the key has several properties, this is the index of the id.
 func (t *Table) keyBound() bound {
 	b := bound{most: entrySize - entryHead - varyingHead, key: true}
 	for _, col := range t.Columns {
@@ -83,7 +82,8 @@ func (t *Table) keyBound() bound {
 	return b
 }
 
-// compositeBound returns the limit of an index over several properties. ok is false if all of them have a fixed length.
+// compositeBound returns the bound of an index over several properties. ok is false if all of them have a fixed
+// length, so that no bound is needed.
 func (t *Table) compositeBound(index composite) (b bound, ok bool) {
 	b.most = entrySize - entryHead
 	for _, col := range index.columns {
@@ -99,10 +99,10 @@ func (t *Table) compositeBound(index composite) (b bound, ok bool) {
 	return b, len(b.columns) > 0
 }
 
-// limit is a bound, applied to the items of one class. The class may lack some of the columns.
+// limit is a bound that is applied to the items of one class. The class may not have all columns of the bound.
 type limit struct {
 	bound
-	at []int // indexes of its properties that are columns of the bound
+	at []int // indexes of the class's properties that are stored in columns of the bound
 }
 
 func (p *Plan) layOutBounds() {
@@ -121,8 +121,8 @@ func (p *Plan) layOutBounds() {
 	}
 }
 
-// CheckSizes returns an error if texts in v are too long for their indexes. If several values belong to one index
-// entry, their lengths are added up.
+// CheckSizes returns an error if texts in v are too long for their indexes. For values that share an index entry, the
+// sum of the lengths counts.
 func (p *Plan) CheckSizes(v engine.Values) error {
 	for i := range p.limits {
 		l := &p.limits[i]
@@ -137,8 +137,9 @@ func (p *Plan) CheckSizes(v engine.Values) error {
 }
 
 // CheckSharedSizes checks the index entries of an item after a write that gave only some of its values. An entry can
-// contain a given value together with a value that the item had before, and CheckSizes saw only the given one. given
-// holds the given values, for the class of plan p. it is the written item with all its values.
+// contain a given value together with a value that the item already had. CheckSizes could not add up their lengths,
+// because it saw only the given value. given holds the given values, for the class of plan p. it is the written item
+// with all its values.
 func (s *Layout) CheckSharedSizes(p *Plan, given engine.Values, it *engine.Item) error {
 	own := s.Plans[it.Class]
 	if own == nil || !own.Shares {
@@ -185,7 +186,7 @@ func (l *limit) entryBytes(v any) int {
 	case engine.JSONText:
 		return len(v)
 	case engine.Decimal:
-		if l.key { // an id contains it as text
+		if l.key { // an id contains the number as text
 			return len(v)
 		}
 		return len(v)/2 + 8 // four digits take two bytes
@@ -209,8 +210,8 @@ func (p *Plan) tooLong(l *limit, at, size int) *engine.Error {
 	return e
 }
 
-// LinksFit returns an error if the id of an item and the id of one of its members are too long for the index of a table
-// of links. p is the collection, or nil if it is not known.
+// LinksFit returns an error if the id of an owner and the id of a member together are too long for the index of a
+// table of links. p is the collection, or nil if it is not known.
 func LinksFit(p *engine.Property, owner any, members []any) error {
 	size := len(engine.ValueText(owner))
 	for _, m := range members {

@@ -8,8 +8,8 @@ import (
 	"restsrv/engine"
 )
 
-// Kept is a row of the memory. It describes a property of a class as it is stored; if Property is "", the class itself.
-// Rows with special class names describe other things (see LeftMark, ExtraMark and SearchMemory).
+// Kept is a row of the memory. It describes a property of a class as it is stored. If Property is "", it describes the
+// class itself. Rows with special class names describe other things (see LeftMark, ExtraMark and SearchMemory).
 type Kept struct {
 	Class    string `db:"class"`
 	Property string `db:"property"`
@@ -26,7 +26,8 @@ const (
 	columnMark   = "column="  // followed by the name of the column, if it differs from the name of the property
 )
 
-// LeftMark is the class name in the rows for columns that no longer belong to a property. No class has this name.
+// LeftMark is the class name in rows that describe columns which no longer belong to a property. No class has this
+// name.
 const LeftMark = "##left"
 
 // ColumnName returns the name of the property's column.
@@ -41,7 +42,7 @@ func (k Kept) ColumnName() string {
 	return k.Property
 }
 
-// propertyName returns the name of the property. If the column no longer belongs to a property, it is the name of the
+// propertyName returns the name of the property. For a column that no longer belongs to a property, this is the
 // property for which the column was created.
 func (k Kept) propertyName() string {
 	if k.Class == LeftMark {
@@ -52,7 +53,7 @@ func (k Kept) propertyName() string {
 	return k.Property
 }
 
-// LeftRow returns the row to store when the last property that uses a column is removed. k is the row of that
+// LeftRow returns the row that describes a column after its last property was removed. k is the row of the removed
 // property.
 func (k Kept) LeftRow() Kept {
 	column := k.ColumnName()
@@ -60,7 +61,7 @@ func (k Kept) LeftRow() Kept {
 		Indexes: columnMark + url.QueryEscape(column), Gone: true}
 }
 
-// NewKept describes a property of a class, or the class itself if p is nil.
+// NewKept returns the row that describes a property of a class, or the class itself if p is nil.
 func NewKept(t *Table, c *engine.Class, p *engine.Property) Kept {
 	k := Kept{Class: c.FullName, Root: t.Name, Kind: strings.Join(c.Key, ",")}
 	if p == nil {
@@ -81,10 +82,10 @@ func NewKept(t *Table, c *engine.Class, p *engine.Property) Kept {
 	return k
 }
 
-// HasMark reports whether Indexes contains a word.
+// HasMark reports whether Indexes contains the word mark.
 func (k Kept) HasMark(mark string) bool { return slices.Contains(strings.Fields(k.Indexes), mark) }
 
-// indexKind returns the kind of the index of the column, in the words of Column.IndexKind.
+// indexKind returns the kind of the column's index, with the same words as Column.IndexKind.
 func (k Kept) indexKind() string {
 	for _, kind := range []string{"unique", "index"} {
 		if k.HasMark(kind) {
@@ -106,18 +107,18 @@ func (col *Column) IndexKind() string {
 	return ""
 }
 
-// Memory is the content of the system table schema.MemoryTable, which records what was created in the database: the
-// tables, columns and indexes of classes and properties. Package schema compares it with a Layout to find the changes.
+// Memory is the content of the system table schema.MemoryTable. It records the tables, columns and indexes that exist
+// in the database for classes and properties. Package schema compares it with a Layout to find the necessary changes.
 type Memory struct {
 	Classes map[string]map[string]Kept // by class and property
 	tables  map[string]*remembered     // by name
-	Extras  map[string][]string        // names of the extras of each table, including some that no longer exist
+	Extras  map[string][]string        // names of the extras of each table; some of them may no longer exist
 }
 
-// remembered describes one table as it is in the database.
+// remembered describes one table as it exists in the database.
 type remembered struct {
-	Classes []string        // classes of the objects in the table
-	columns map[string]Kept // by column name; if several classes share a column, a row that is not gone takes precedence
+	Classes []string        // names of the classes that have objects in the table
+	columns map[string]Kept // by column name; if several classes share a column, a row of an existing property takes precedence over a row with Gone
 }
 
 // NewMemory returns the memory that consists of these rows.
@@ -161,7 +162,7 @@ func (m *Memory) FindClass(name string) (Kept, bool) {
 	return k, ok
 }
 
-// FindTable returns the description of a table. It is empty if the table does not exist.
+// FindTable returns the description of a table, which is empty if the table does not exist.
 func (m *Memory) FindTable(name string) remembered {
 	if t := m.tables[name]; t != nil {
 		return *t
@@ -169,8 +170,8 @@ func (m *Memory) FindTable(name string) remembered {
 	return remembered{}
 }
 
-// FindColumn returns what the memory records about a column of a table: its type and the kind of its index. If all
-// properties that used the column were removed, indexes is "?". If the column does not exist, there is false.
+// FindColumn returns the recorded type of a column of a table, and the kind of its index. If all properties that used
+// the column were removed, indexes is "?". there is false if the column does not exist.
 func (m *Memory) FindColumn(table, name string) (kind, indexes string, there bool) {
 	k, there := m.FindTable(table).columns[name]
 	if k.Gone {
@@ -179,7 +180,7 @@ func (m *Memory) FindColumn(table, name string) (kind, indexes string, there boo
 	return k.Kind, k.indexKind(), there
 }
 
-// ForgetTable removes a table and its classes.
+// ForgetTable removes a table and its classes from the memory.
 func (m *Memory) ForgetTable(table string) {
 	delete(m.Classes[SearchMemory], table)
 	for _, class := range m.FindTable(table).Classes {
@@ -188,11 +189,11 @@ func (m *Memory) ForgetTable(table string) {
 	delete(m.tables, table)
 }
 
-// SearchMemory is the class name in rows about the search: there is a row for each table, and it lists the properties
-// with search words that are stored.
+// SearchMemory is the class name in rows about the search. There is one row for each table. It lists the properties
+// for which search words are stored.
 const SearchMemory = "##search"
 
-// WordsRow returns the row with class name SearchMemory for table t.
+// WordsRow returns the row for table t with the class name SearchMemory.
 func (t *Table) WordsRow() Kept {
 	var names []string
 	for _, c := range t.Classes {

@@ -10,25 +10,25 @@ import (
 	"restsrv/engine"
 )
 
-// Tables, columns and link tables are named after classes and attributes. Another name is needed in two cases:
-//   - If classes of one tree declare an attribute with types of different storage, it has a column for each storage.
-//     One has the plain name, the others are name@class.
-//   - If names differ in letter case only, which SQLite does not distinguish, one has the plain name, the others are
-//     name#2, name#3.
+// Tables, columns and link tables are named after classes and attributes. A different name is needed in two cases:
+//   - If classes of one tree declare an attribute with types that are stored differently, there is a column for each
+//     kind of storage. One column has the plain name, the others are name@class.
+//   - If names differ only in letter case, which SQLite ignores, one has the plain name, the others are name#2,
+//     name#3.
 //
 // Existing tables and columns keep their names.
 
-// named is a table, a column or a table of links that needs a name.
+// named is something that needs a name: a table, a column or a table of links.
 type named struct {
-	stored string // name in the database, "" if the thing does not exist there
-	plain  string // the name that it should have
-	second string // used instead of plain if another table or column has exactly this name
+	stored string // name in the database; "" if it does not exist in the database
+	plain  string // preferred name
+	second string // used instead of plain if another one has exactly the name plain; "" for none
 }
 
-// giveNames chooses a name for each of things. A thing that exists keeps its name. database lists the names in the
-// database. A new name must differ in more than letter case from all other chosen names, and from all names in the
-// database. There is one exception: a new thing gets its plain name even if the database has exactly this name,
-// unless another of the things has it.
+// giveNames chooses a name for each of things. Existing things keep their names. database lists the names in the
+// database. A new name must differ from all other chosen names and from all names in the database, not only in letter
+// case. There is one exception: a new thing may get a name that exists in the database in exactly this form, if the
+// name does not belong to another of things.
 func giveNames(things []named, database iter.Seq[string]) []string {
 	names, missing := make([]string, len(things)), 0
 	for i, thing := range things {
@@ -42,7 +42,7 @@ func giveNames(things []named, database iter.Seq[string]) []string {
 	}
 	type use struct {
 		name  string
-		given bool // to one of the things
+		given bool // the name belongs to one of things
 	}
 	taken := make(map[string]use, len(things)) // by the name in lower case
 	for _, name := range slices.Sorted(database) {
@@ -74,7 +74,7 @@ func giveNames(things []named, database iter.Seq[string]) []string {
 	return names
 }
 
-// isNumberedName reports whether name is plain, or plain with a number as in plain#2.
+// isNumberedName reports whether name is plain itself, or plain with a number, such as plain#2.
 func isNumberedName(name, plain string) bool {
 	tail, ok := strings.CutPrefix(name, plain)
 	if !ok || tail == "" {
@@ -97,7 +97,7 @@ func tableNames(roots []*engine.Class, m *Memory) []string {
 	return giveNames(things, maps.Keys(m.tables))
 }
 
-// columnNames returns the names of the columns of a table. known describes the table as it is in the database.
+// columnNames returns the names of the columns of a table. known describes the table as it exists in the database.
 func columnNames(columns []*Column, known remembered) []string {
 	things := make([]named, len(columns))
 	for i, col := range columns {
@@ -106,7 +106,8 @@ func columnNames(columns []*Column, known remembered) []string {
 	return giveNames(things, maps.Keys(known.columns))
 }
 
-// columnOf returns the name of the existing column for the property and the storage of col, or "" if there is none.
+// columnOf returns the name of the existing column that stores the property of col in the same form, or "" if there is
+// no such column.
 func (r remembered) columnOf(col *Column) string {
 	if r.holds(col, col.Property) {
 		return col.Property
@@ -122,7 +123,7 @@ func (r remembered) columnOf(col *Column) string {
 	return ""
 }
 
-// holds reports whether the existing column with this name stores the property of col in the same storage.
+// holds reports whether there is a column with this name that stores the property of col in the same form.
 func (r remembered) holds(col *Column, name string) bool {
 	k, there := r.columns[name]
 	if !there || k.propertyName() != col.Property {
@@ -132,7 +133,7 @@ func (r remembered) holds(col *Column, name string) bool {
 	return kind.Storage() == col.Type.Storage()
 }
 
-// LinkNames maps the plain name of each link table to its name in the database.
+// LinkNames maps the plain name of each table of links to its name in the database.
 type LinkNames map[string]string
 
 func newLinkNames(plain []string, m *Memory) LinkNames {

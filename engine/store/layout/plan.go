@@ -1,9 +1,9 @@
-// Package layout decides how classes are stored. A Table holds the items of a root class and of its descendants, in one
-// column for each attribute. A Plan describes how the items of one class are read and written: the texts of its
-// constant statements, the conversion of a row to an item, and the work of a write besides its row (duties.go). Package
-// schema creates and changes the tables of the database accordingly.
+// Package layout decides how classes are stored. A Table holds the items of a root class and of its descendants, in
+// one column for each attribute. A Plan describes how the items of one class are read and written: the texts of its
+// constant statements, the conversion of a row to an item, and the further work of a write (duties.go). Package schema
+// creates and changes the tables of the database accordingly.
 //
-// Tables and columns that exist keep their names, which the database remembers (memory.go, naming.go).
+// Existing tables and columns keep their names, which are stored in the database (memory.go, naming.go).
 package layout
 
 import (
@@ -17,7 +17,7 @@ import (
 	"restsrv/engine/store/sqldb"
 )
 
-// System columns. Their names begin with #, which no name of a property does.
+// System columns. Their names begin with #, so they differ from all names of properties.
 const (
 	SeqColumn     = `"#seq"`
 	ClassColumn   = `"#class"`
@@ -28,8 +28,8 @@ const (
 	IDColumn      = "#id" // only in tables with a key of several properties
 )
 
-// Positions of the system columns in the rows that a statement returns. The columns of the properties follow. The
-// class is in the row only if the class of the plan has descendants; otherwise the properties begin at its position.
+// Positions of the system columns in the rows that a statement returns. The columns of the properties follow. If the
+// class of the plan has no descendants, the rows do not contain the class, and the properties begin at its position.
 const (
 	AtRev = iota
 	atVersion
@@ -38,8 +38,8 @@ const (
 	atClass
 )
 
-// Column is a column of a table. It holds a property of one or more classes. If classes of the table declare a property
-// with types of different storage, the property has several columns.
+// Column is a column of a table. It holds a property of one or more classes. If classes of the table declare a
+// property with types that are stored differently, there are several columns for the property.
 type Column struct {
 	Name     string
 	Quoted   string
@@ -58,25 +58,25 @@ type Table struct {
 	Classes []*engine.Class // the root, then its descendants
 	Columns []*Column
 	holding map[*engine.Property]*Column // the column of each stored property of the classes
-	ID      *Column                      // identifies an item: the key, or "#id" if the key has several properties
-	Unique  []sqldb.Index                // the index of the key, then those of unique properties
+	ID      *Column                      // column that identifies an item: the key, or "#id" if the key has several properties
+	Unique  []sqldb.Index                // the index of the key, then the indexes of unique properties
 	Extras  []Extra
 	bounds  []bound     // limits of the indexes
-	Shares  bool        // one of the bounds limits the texts of several columns together
-	Foreign atomic.Bool // there may be rows of classes that no longer exist
+	Shares  bool        // at least one of bounds limits the total length of several columns
+	Foreign atomic.Bool // there may be rows of classes that are not in Classes
 
 	Pointers []Pointer // columns of this and other tables that contain ids of the table's items
 	Filed    bool      // items may have files
 	Staged   bool      // items may have stages
 	Granted  bool      // there may be grants on single items
-	Grants   bool      // the table holds the grants: it is that of Config.Permissions or Config.Policy
+	Grants   bool      // the table belongs to Config.Permissions or Config.Policy
 }
 
 // shape describes how the columns of a row become the values of an item of a class.
 type shape struct {
 	class *engine.Class
 	at    []int // for each property, its index in Plan.columns, or -1 if rows do not hold it
-	whole bool  // the values of the item are the columns in the same order
+	whole bool  // the columns are the values of the item, in the same order
 }
 
 // Plan describes how items of one class are read and written.
@@ -85,7 +85,7 @@ type Plan struct {
 	Table         *Table
 	Stored        []*engine.Property // the properties of Class that rows hold
 	columns       []*Column          // of Class and its descendants
-	convert       []int              // indexes of columns that need a conversion between database and Go value
+	convert       []int              // indexes of columns with values that need a conversion between the database and Go
 	shape         *shape             // of Class
 	Shapes        map[string]*shape  // by class name; nil if Class has no descendants, so that all rows have the same shape
 	system        int                // number of system columns before the properties
@@ -94,11 +94,11 @@ type Plan struct {
 	Computed      bool // attributes of items of the class are computed when they are read
 	Caching       caching
 	CachedBelow   bool    // items of the class or of a descendant have cached attributes computed from other items
-	Needy         bool    // reading items of the class or of a descendant takes more than their rows: related items or a computation
-	Several       bool    // reading items of the class or of a descendant takes further statements
+	Needy         bool    // reading items of the class or of a descendant requires more than their rows: related items or a computation
+	Several       bool    // reading items of the class or of a descendant requires further statements
 	limits        []limit // limits of the indexes that contain properties of Class
 	Shares        bool    // texts of several properties share an entry of one of these indexes
-	Divided       []int   // indexes of the divided properties: a descendant stores them in another column, because its type has other storage
+	Divided       []int   // indexes of the divided properties: a descendant stores them in another column, because its type is stored differently
 	stampsDivided bool    // a tracker, such as the time of the last change, is divided
 	Duties        duties
 
@@ -128,14 +128,14 @@ type Layout struct {
 }
 
 // New returns the layout of classes in a new database. The error is a *SchemaError if the classes contradict each
-// other, for example if a class has another key than its root class.
+// other, for example if the key of a class differs from that of its root class.
 func New(d sqldb.Dialect, cfg Config) (*Layout, error) {
 	s := &Layout{cfg: cfg, Dialect: d, Traits: d.Traits()}
 	return s, s.LayOut(NewMemory(nil))
 }
 
-// LayOut sets the tables and plans for the classes. m records what exists in the database: tables and columns that
-// exist keep their names. LayOut itself does not access the database.
+// LayOut sets the tables and plans for the classes. m records the tables and columns that exist in the database,
+// because these keep their names. LayOut itself does not access the database.
 func (s *Layout) LayOut(m *Memory) error {
 	classes := s.cfg.Classes
 	s.Plans, s.Tables = make(map[*engine.Class]*Plan), nil
@@ -158,7 +158,7 @@ func (s *Layout) LayOut(m *Memory) error {
 	return problem.OrNil()
 }
 
-// rootsOf returns the root classes of classes, in the same order.
+// rootsOf returns the root classes of classes, in the order of their first occurrence.
 func rootsOf(classes []*engine.Class) (roots []*engine.Class) {
 	seen := map[*engine.Class]bool{}
 	for _, c := range classes {
@@ -170,8 +170,7 @@ func rootsOf(classes []*engine.Class) (roots []*engine.Class) {
 	return roots
 }
 
-// NamedBy reports whether s already uses the names that it would get from LayOut(m): the names of tables, columns and
-// tables of links.
+// NamedBy reports whether LayOut(m) would give the tables, columns and tables of links the names that s already uses.
 func (s *Layout) NamedBy(m *Memory) bool {
 	var roots []*engine.Class
 	var names []string
@@ -234,7 +233,7 @@ func newTable(tr sqldb.Traits, root *engine.Class, name string, known remembered
 	return t
 }
 
-// HasIDColumn reports whether the id has a column of its own.
+// HasIDColumn reports whether the id is stored in a column of its own.
 func (t *Table) HasIDColumn() bool { return t.ID.Name == IDColumn }
 
 func (t *Table) addColumn(p *engine.Property, columns map[[2]string]*Column) {
@@ -249,7 +248,7 @@ func (t *Table) addColumn(p *engine.Property, columns map[[2]string]*Column) {
 		columns[at] = col
 		t.Columns = append(t.Columns, col)
 	}
-	if typ == engine.Text || typ == engine.HTML { // the type with the longest texts determines the index
+	if typ == engine.Text || typ == engine.HTML { // of the classes that share the column, the type with the longest texts determines the index
 		col.Type = typ
 	}
 	t.holding[p] = col
@@ -260,7 +259,7 @@ func (t *Table) addColumn(p *engine.Property, columns map[[2]string]*Column) {
 // Column returns the column of a property of a class of the table, or nil if the property is not stored.
 func (t *Table) Column(p *engine.Property) *Column { return t.holding[p] }
 
-// ColumnOf returns the column of the property of a class with the given name, or nil if there is none.
+// ColumnOf returns the column that stores the named property of a class, or nil if there is none.
 func (t *Table) ColumnOf(c *engine.Class, property string) *Column {
 	if p := c.Property(property); p != nil {
 		return t.Column(p)
@@ -343,7 +342,7 @@ func newShape(c *engine.Class, t *Table, position map[*Column]int) *shape {
 	return sh
 }
 
-// PlanOf returns the plan of a class, which must be one of Config.Classes or a view of one.
+// PlanOf returns the plan of a class. The class must be one of Config.Classes, or a view of one of them.
 func (s *Layout) PlanOf(c *engine.Class) (*Plan, error) {
 	if p := s.Plans[c.Base()]; p != nil {
 		return p, nil
@@ -351,14 +350,14 @@ func (s *Layout) PlanOf(c *engine.Class) (*Plan, error) {
 	return nil, engine.NoClass(c.FullName)
 }
 
-// MustBeUnique reports whether the values of a property must be unique, by themselves or together with others: the
-// property belongs to the key or to a unique index.
+// MustBeUnique reports whether a property belongs to the key or to a unique index, so that its values, alone or
+// together with values of other properties, must be unique.
 func (t *Table) MustBeUnique(p *engine.Property) bool {
 	col := t.Column(p)
 	return col.Key || slices.ContainsFunc(t.Unique, func(index sqldb.Index) bool { return slices.Contains(index.Columns, col.Name) })
 }
 
-// SearchColumn holds the search words of an item, separated by blanks. It is null if there are none.
+// SearchColumn holds the search words of an item, separated by blanks, or null if there are none.
 const SearchColumn = `"#search"`
 
 // SearchIndex returns the name of the index of search words of a table.

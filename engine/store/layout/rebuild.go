@@ -8,8 +8,8 @@ import (
 	"restsrv/engine"
 )
 
-// RebuildClass returns a class with the attributes that the memory records for a class name. It returns nil if the
-// memory lacks an attribute of the key.
+// RebuildClass returns a class with the attributes that are recorded in the memory for a class name. It returns nil if
+// an attribute of the key is not recorded.
 func (m *Memory) RebuildClass(name string) *engine.Class {
 	k, _ := m.FindClass(name)
 	c := &engine.Class{Key: strings.Split(k.Kind, ",")}

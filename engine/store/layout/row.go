@@ -8,7 +8,7 @@ import (
 	"restsrv/engine/store/sqldb"
 )
 
-// RowColumns returns the list of columns into which InsertText inserts, in its order.
+// RowColumns returns the list of columns that InsertText sets, in the same order.
 func (p *Plan) RowColumns() string {
 	names := []string{ClassColumn, VersionColumn, RevColumn, CreatorColumn}
 	for _, property := range p.Stored {
@@ -67,7 +67,7 @@ func (p *Plan) InsertText(tr sqldb.Traits, rows int, tail string) string {
 	return b.Text()
 }
 
-// InsertArrays returns an INSERT like InsertText, with one array for each column instead of one placeholder for each
+// InsertArrays returns an INSERT like InsertText. It has one array for each column instead of one placeholder for each
 // value.
 func (p *Plan) InsertArrays(tr sqldb.Traits, d sqldb.Dialect, tail string) string {
 	b := sqldb.NewBuilder(tr)
@@ -77,9 +77,9 @@ func (p *Plan) InsertArrays(tr sqldb.Traits, d sqldb.Dialect, tail string) strin
 	return b.Text()
 }
 
-// UpsertTail returns the tail of an INSERT that inserts or updates rows: a row with an id that exists already is
-// updated. mask has one character for each stored property: 1 if the property is updated. returned lists the columns
-// that the statement returns; nil for none.
+// UpsertTail returns a tail for InsertText that updates a row if a row with the same id exists already. mask has one
+// character for each stored property: 1 if the update sets the property. returned lists the columns that the statement
+// returns; nil for none.
 func (p *Plan) UpsertTail(tr sqldb.Traits, rows int, mask string, returned *sqldb.Result) string {
 	b := sqldb.NewBuilder(tr)
 	b.Args = make([]any, rows*p.RowVariables())
@@ -93,7 +93,7 @@ func (p *Plan) UpsertTail(tr sqldb.Traits, rows int, mask string, returned *sqld
 			b.AssignNew(col.Quoted)
 		}
 	}
-	for i, col := range p.KeyColumns() { // another key may have the same id
+	for i, col := range p.KeyColumns() { // update only if the key is the same, because different keys can have the same id
 		b.Add([]string{" WHERE ", " AND "}[min(i, 1)], p.Table.Quoted, ".", col.Quoted, " = ", b.Clauses.Excluded, col.Quoted)
 	}
 	if returned != nil {
@@ -102,8 +102,8 @@ func (p *Plan) UpsertTail(tr sqldb.Traits, rows int, mask string, returned *sqld
 	return b.Text()
 }
 
-// CanUpsert reports whether a single statement can save an item of the class, as an insert if the item is new and as
-// an update if it exists.
+// CanUpsert reports whether a single statement can insert an item of the class if it is new, and update it if it
+// exists.
 func (p *Plan) CanUpsert() bool {
 	d := &p.Duties
 	return p.Shapes == nil && p.ClassCondition() == "" && !p.Caching.Watched && !d.Late && d.change == nil && d.Creator == nil && d.Editor == nil
@@ -121,8 +121,8 @@ func (p *Plan) RowArgs(args []any, it *engine.Item) []any {
 	return args
 }
 
-// OrNull returns nil for the value "" of a system column, and s for any other value. An empty text is stored as null,
-// because a null is faster to read.
+// OrNull returns nil for "", and s for any other value of a system column. An empty text is stored as null, because
+// null is faster to read.
 func OrNull(s string) any {
 	if s == "" {
 		return nil
@@ -130,8 +130,7 @@ func OrNull(s string) any {
 	return s
 }
 
-// LoadRow sets the fields of item it from a row of SQL().Selected. It reuses the Values of it if they have enough
-// capacity.
+// LoadRow sets the fields of item it from raw, a row of SQL().Selected. It reuses it.Values if the capacity suffices.
 func (p *Plan) LoadRow(it *engine.Item, raw []any) {
 	for _, i := range p.convert {
 		if v := raw[p.system+i]; v != nil {
@@ -147,7 +146,7 @@ func (p *Plan) LoadRow(it *engine.Item, raw []any) {
 	values := raw[p.system:]
 	sh := p.shape
 	if p.Shapes != nil {
-		if known := p.Shapes[sqldb.TextOf(raw[atClass])]; known != nil { // nil if the class is newer than this Layout
+		if known := p.Shapes[sqldb.TextOf(raw[atClass])]; known != nil { // nil if the class was added after this Layout was made
 			sh = known
 		}
 		it.Class = sh.class
@@ -186,8 +185,8 @@ func (p *Plan) FindsAll(q *engine.Query) bool {
 	return q.Filter == nil && q.Search == "" && q.After == nil && !(q.Exact && p.Shapes != nil)
 }
 
-// OnlyPlain returns an error if v has values that cannot be given to many items at once. It removes the values of
-// calculated attributes from v.
+// OnlyPlain removes the values of calculated attributes from v. It returns an error if v has other values that cannot
+// be given to many items at once.
 func (p *Plan) OnlyPlain(v engine.Values) error {
 	refuse := func(property *engine.Property, reason, why string) error {
 		e := engine.Errorf(engine.Invalid, reason, "attribute %s of class %s cannot be changed for many objects at once: it %s",
@@ -221,7 +220,7 @@ func (p *Plan) OnlyPlain(v engine.Values) error {
 	return nil
 }
 
-// PropertyIn returns the property stored in the column with that name, or nil.
+// PropertyIn returns the property that is stored in the column with that name, or nil if there is none.
 func (p *Plan) PropertyIn(column string) *engine.Property {
 	for _, property := range p.Stored {
 		if p.Table.Column(property).Name == column {
@@ -231,8 +230,8 @@ func (p *Plan) PropertyIn(column string) *engine.Property {
 	return nil
 }
 
-// HasKey reports whether a stored item has the key that is given. stored returns a part of the stored key, by its
-// position. A key with a missing part is not compared: the result is then true.
+// HasKey reports whether the key in given is that of a stored item. stored returns the part of the stored key with a
+// given position. If a part is missing in given, the keys are not compared and the result is true.
 func (p *Plan) HasKey(given engine.Values, stored func(part int) any) bool {
 	if p.Class.ID(given) == "" {
 		return true
@@ -263,7 +262,7 @@ func (p *Plan) HoldsClass(c *engine.Class) bool {
 	return c == p.Class || slices.Contains(p.Class.Descendants, c)
 }
 
-// InParts reports whether a change of many items is made in parts, to limit the memory for their previous values.
-// That helps only if the journal needs these values. It is not possible if cached attributes must be computed again,
-// because that needs the previous values of all items.
+// InParts reports whether a change of many items is made in parts. Parts limit the memory for the previous values of
+// items, which is useful only if the journal needs these values. Parts are impossible if cached attributes must be
+// computed again, because the computation needs the previous values of all items.
 func (p *Plan) InParts() bool { return p.Duties.Journaled && !p.Caching.Any }

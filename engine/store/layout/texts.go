@@ -9,19 +9,19 @@ import (
 	"restsrv/engine/store/sqldb"
 )
 
-// Texts holds the constant SQL texts of a plan.
+// Texts holds the SQL texts of a plan that do not depend on the request.
 type Texts struct {
 	Name     string        // unique name for cached bulk statements, even among classes of the same name
 	foreign  bool          // value of Table.Foreign when the texts were made
 	Selected *sqldb.Result // system columns and properties
-	Listed   *sqldb.Result // like Selected, but without the revision, and with the name of the table before each column
+	Listed   *sqldb.Result // like Selected, but without the revision, and each column is preceded by the name of the table
 	Stamps   *sqldb.Result // only revision, creator and editor
 
-	Get, Lock, List, Count, Insert, Find string // Lock is Get for a transaction that changes the row; Find returns only the revision
+	Get, Lock, List, Count, Insert, Find string // Lock is like Get, for a transaction that will change the row; Find returns only the revision
 }
 
-// SQL returns the statements of the plan. They are built when they are first needed, which for most classes is late or
-// never. They are built again if an upgrade finds rows of other classes in the table.
+// SQL returns the texts of the plan. They are built when they are first needed, because for most classes this is late
+// or never. If an upgrade finds rows of other classes in the table, they are built again.
 func (p *Plan) SQL() *Texts {
 	foreign := p.Table.Foreign.Load()
 	st := p.made.Load()
@@ -32,7 +32,7 @@ func (p *Plan) SQL() *Texts {
 	return st
 }
 
-// textsMade is the number of Texts made so far in this process; it makes Texts.Name unique.
+// textsMade is the number of Texts that this process has made. It makes Texts.Name unique.
 var textsMade atomic.Int64
 
 func newTexts(p *Plan, tr sqldb.Traits, foreign bool) *Texts {
@@ -69,7 +69,7 @@ func (st *Texts) setResults(p *Plan, tr sqldb.Traits) {
 	st.Selected = sqldb.NewResult(tr, fields)
 	fields[AtRev].Column = ""
 	for i := range fields {
-		if fields[i].Column != "" { // other tables may have columns of the same name
+		if fields[i].Column != "" { // the table is named, because other tables of a statement may have columns of the same name
 			fields[i].Column = p.Table.Quoted + "." + fields[i].Column
 		}
 	}
@@ -93,8 +93,8 @@ func (p *Plan) WhereKey(b *sqldb.Builder, key []any) {
 	}
 }
 
-// ClassCondition returns the condition that a row belongs to the plan's class or a descendant. It is "" if this is true
-// for all rows of the table.
+// ClassCondition returns the condition that a row belongs to the plan's class or a descendant. It is "" if all rows of
+// the table do.
 func (p *Plan) ClassCondition() string {
 	if p.Class.Ancestor != nil || p.Table.Foreign.Load() {
 		return p.ofClasses

@@ -32,7 +32,7 @@ func (s *Rows) FilesOf(ctx context.Context, w *conns.Session, now engine.Instant
 	return &Files{s, ctx, w, now}
 }
 
-// Update updates the records of an item's files after a write. It does so only for file attributes to which the write
+// Update updates the records of an item's files after a write. It considers only file attributes to which the write
 // has given a value.
 func (s *Files) Update(p *layout.Plan, given engine.Values, it *engine.Item) error {
 	if !p.Table.Filed {
@@ -69,9 +69,9 @@ func (s *Files) UpdateAll(it *engine.Item) error {
 	return s.syncFiles(t, all)
 }
 
-// syncFiles makes the records of files agree with the attributes in all: it deletes the records of files that an
-// attribute no longer contains, and adds those of new files. The items are in table t. The records of other attributes
-// stay unchanged.
+// syncFiles makes the records of files agree with the attributes in all. It deletes the records of files that an
+// attribute no longer contains, and adds records of new files. The items are in table t. The records of attributes
+// that are not in all stay unchanged.
 func (s *Files) syncFiles(t *layout.Table, all []Held) error {
 	byAttribute := map[string][]Held{}
 	for _, h := range all {
@@ -85,7 +85,7 @@ func (s *Files) syncFiles(t *layout.Table, all []Held) error {
 	return s.Keep(all)
 }
 
-// Keep adds a record for each file that the attributes contain. It updates records that exist.
+// Keep adds a record for each file that the attributes contain, or updates the existing record of the file.
 func (s *Files) Keep(all []Held) error {
 	var rows []*engine.Item
 	for _, h := range all {
@@ -96,8 +96,8 @@ func (s *Files) Keep(all []Held) error {
 	return s.insertFiles(rows)
 }
 
-// Drop deletes the records of files that the items in list no longer contain in an attribute. If attribute is "", it
-// does so for all attributes.
+// Drop deletes the records of files that the items in list no longer contain. It considers only the records of one
+// attribute or, if attribute is "", of all attributes.
 func (s *Files) Drop(t *layout.Table, attribute string, list []Held) error {
 	type place struct{ id, attribute string }
 	keep := map[place]bool{}
@@ -145,21 +145,22 @@ func deleteFiles(s *conns.Session, b *sqldb.Builder) error {
 	return s.VisitRows(b, 1, func(row []any) { s.Unheld = append(s.Unheld, sqldb.TextOf(row[0])) })
 }
 
-// Reports contains functions to be called after a transaction. They are the same for all Stores of a database (see
-// store.Config for their purpose).
+// Reports contains functions to be called after a transaction. store.Config describes their purpose. All Stores of a
+// database have the same functions.
 type Reports struct {
 	Unheld    func(hashes []string)
 	Regranted func()
 }
 
 // ReportEnded reports the changed grants and lost files of the transactions on w that have ended. It must be called
-// before the callers of these transactions get an answer.
+// before the callers of these transactions get their results.
 func (s Reports) ReportEnded(w *conns.Session) {
 	s.reportRegranted(w)
 	s.reportUnheld(w)
 }
 
-// reportUnheld reports the files that items have lost in the transactions on w that have ended.
+// reportUnheld calls Reports.Unheld with the hashes of files that items have lost in the transactions on w that have
+// ended.
 func (s Reports) reportUnheld(w *conns.Session) {
 	if len(w.Unheld) > 0 && s.Unheld != nil {
 		s.Unheld(w.Unheld)
@@ -183,8 +184,8 @@ func (s *Files) fileRow(h Held, f engine.StoredFile) *engine.Item {
 	return &engine.Item{Class: c, ID: f.ID, Revision: uint64(table.NewRevision()), Values: v}
 }
 
-// insertFiles inserts records of files, or updates existing ones. A record that belongs to another item or another
-// attribute stays unchanged: a write that names a file does not take it from its owner.
+// insertFiles inserts records of files, or updates a record if it exists. It does not change an existing record that
+// belongs to another item or attribute: a write that names a file must not take the file from its owner.
 func (s *Files) insertFiles(rows []*engine.Item) error {
 	p := s.rows.layout.Plans[s.rows.cfg.Files]
 	tail := sqldb.NewBuilder(s.rows.traits)
@@ -195,7 +196,7 @@ func (s *Files) insertFiles(rows []*engine.Item) error {
 		n := table.PowerOfTwo(min(len(rows), table.BulkRows))
 		seen := map[string]bool{}
 		for _, row := range rows[:n] {
-			if seen[row.ID] { // one statement cannot write a row twice
+			if seen[row.ID] { // a statement cannot write the same row twice
 				n = len(seen)
 				break
 			}

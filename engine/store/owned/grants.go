@@ -13,15 +13,16 @@ import (
 	"restsrv/engine/store/table"
 )
 
-// A grant on a single item is a row of Config.Permissions. Its resource names the item by a class and by its id
+// A grant on a single item is a row of Config.Permissions. Its resource consists of a class and the id of the item
 // (engine.ItemResource). The class is any class of the item's table.
 //
-// When an item is deleted, its grants are deleted too. When its key changes, they follow it. Several transactions may
-// write at the same time. Therefore a transaction that deletes items or changes keys enters the table of grants, and a
-// transaction that writes grants excludes the others from that table (see sqldb.Traits.EnterTable). So each grant is
-// written either before a deletion, which then finds it, or after the deletion. Deletions do not wait for each other.
+// When an item is deleted, its grants are deleted too. When the key of an item changes, its grants are updated. A
+// grant that is written at the same time must not be missed. Therefore a transaction that deletes items or changes
+// keys enters the table of grants, and a transaction that writes grants excludes other transactions from the table
+// (see sqldb.Traits.EnterTable). A grant is then written either before a deletion, which finds the grant, or after it.
+// Deletions do not wait for each other.
 
-// itemResources returns the resources by which a grant can name an item, one for each class of its table.
+// itemResources returns the resources that can name an item in a grant: one for each class of the item's table.
 func (s *Rows) itemResources(t *layout.Table, key any) []any {
 	id := engine.ValueText(key)
 	names := make([]any, 0, len(t.Classes))
@@ -38,9 +39,9 @@ func itemResource(c *engine.Class, id string) string {
 	return engine.ItemResource + c.FullName + "@" + id
 }
 
-// meansOther reports whether the resource for the item id of class c names an item of another class instead. This is
-// possible if c has no namespace. For example, note@a@b names the item a@b of class note. If there is a class note@a,
-// however, it names the item b of that class.
+// meansOther reports whether the resource for the item id of class c really names an item of another class. This is
+// possible if c has no namespace. For example, note@a@b names the item a@b of class note. But if there is a class
+// note@a, it names the item b of note@a.
 func (s *Rows) meansOther(c *engine.Class, id string) bool {
 	namespace, _, found := strings.Cut(id, "@")
 	if !found {
@@ -57,8 +58,8 @@ func (s *Rows) meansOther(c *engine.Class, id string) bool {
 // permissionTable returns the quoted name of the table of grants.
 func (s *Rows) permissionTable() string { return s.layout.Plans[s.cfg.Permissions].Table.Quoted }
 
-// enterGrants waits until transactions that write grants have ended. New transactions of this kind then wait until this
-// transaction ends.
+// enterGrants enters the table of grants: it waits for transactions that write grants, and makes new ones wait until
+// this transaction ends.
 func (s *Rows) enterGrants(w *conns.Session) error {
 	if s.traits.EnterTable == "" {
 		return nil
@@ -66,20 +67,20 @@ func (s *Rows) enterGrants(w *conns.Session) error {
 	return w.Exec(fmt.Sprintf(s.traits.EnterTable, s.permissionTable()))
 }
 
-// ExcludeDeletions waits until all transactions that delete items or change keys have ended. It also keeps new
-// transactions of this kind waiting until this transaction ends. See conns.Pool.Exclude.
+// ExcludeDeletions waits until all transactions that delete items or change keys have ended, and makes new ones wait
+// until this transaction ends. See conns.Pool.Exclude.
 func (s *Rows) ExcludeDeletions(w *conns.Session) error {
 	return s.pool.Exclude(w, s.traits.ExcludeTable, s.permissionTable())
 }
 
-// DeletesSingly reports whether one statement may delete an item and check that it has no grants. Such a statement
-// locks the grants that it finds. In a transaction of several calls, it must not be used: two transactions with such
-// locks could wait for each other.
+// DeletesSingly reports whether a single statement may delete an item after checking that the item has no grants. Such
+// a statement locks the grants that it finds. In a transaction of several calls it must not be used, because two such
+// transactions could wait for each other's locks.
 func (s *Rows) DeletesSingly(ctx context.Context, p *layout.Plan) bool {
 	return !p.Table.Granted || s.traits.LockKey == "" || s.pool.TransactionOf(ctx) == nil
 }
 
-// WriteUngranted appends the condition that there is no grant on an item.
+// WriteUngranted appends the condition that an item has no grants.
 func (s *Rows) WriteUngranted(b *sqldb.Builder, t *layout.Table, key any) {
 	names := s.itemResources(t, key)
 	if !t.Granted || len(names) == 0 {
@@ -95,8 +96,8 @@ func (s *Rows) WriteUngranted(b *sqldb.Builder, t *layout.Table, key any) {
 	b.Add(s.traits.LockKey, ")")
 }
 
-// GrantsItems reports whether there is a grant on a single item of a table. Until the transaction ends, no other
-// transaction can write such a grant.
+// GrantsItems reports whether there is a grant on a single item of a table. The answer stays valid until the
+// transaction ends, because other transactions cannot write such grants before.
 func (s *Rows) GrantsItems(w *conns.Session, t *layout.Table) (bool, error) {
 	if !t.Granted {
 		return false, nil
@@ -119,7 +120,7 @@ func (s *Rows) GrantsItems(w *conns.Session, t *layout.Table) (bool, error) {
 	return false, nil
 }
 
-// forgetGrants deletes the grants on deleted items, because they must not apply to later items with the same ids.
+// forgetGrants deletes the grants on deleted items. Otherwise they would apply to later items with the same ids.
 func (s *Rows) forgetGrants(w *conns.Session, t *layout.Table, keys []any) error {
 	if !t.Granted || len(keys) == 0 {
 		return nil
@@ -150,8 +151,8 @@ func (s *Rows) forgetGrants(w *conns.Session, t *layout.Table, keys []any) error
 	return s.changePolicy(w)
 }
 
-// followGrants moves the grants on an item from its old key to its new key. Grants that already name the new key stay,
-// and then apply to the item too. The same happens when an item is created with that key.
+// followGrants moves the grants on an item from its old key to its new key. There may be grants that already name the
+// new key; they stay and apply to the item, as they would apply to a new item with this key.
 func (s *Rows) followGrants(w *conns.Session, t *layout.Table, from, to any) error {
 	if !t.Granted {
 		return nil
@@ -186,7 +187,7 @@ func (s *Rows) followGrants(w *conns.Session, t *layout.Table, from, to any) err
 	return s.changePolicy(w)
 }
 
-// moveGrants moves the grants on resource from to resource to, or deletes them if to is "".
+// moveGrants moves the grants on the resource from to the resource to. If to is "", it deletes them.
 func (s *Rows) moveGrants(w *conns.Session, from, to string) error {
 	p := s.layout.Plans[s.cfg.Permissions]
 	b := sqldb.NewBuilder(s.traits)
@@ -204,7 +205,7 @@ func (s *Rows) moveGrants(w *conns.Session, from, to string) error {
 		return err
 	}
 	b = sqldb.NewBuilder(s.traits)
-	b.Add("DELETE FROM ", p.Table.Quoted, ` WHERE "permission" IS NULL AND "resource" = `) // denied, and about to be deleted
+	b.Add("DELETE FROM ", p.Table.Quoted, ` WHERE "permission" IS NULL AND "resource" = `) // rows of denied permissions, which are about to be deleted anyway
 	b.Bind(to)
 	if _, err := w.Execute(b); err != nil {
 		return err

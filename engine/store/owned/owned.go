@@ -14,8 +14,8 @@ import (
 	"restsrv/engine/store/table"
 )
 
-// Config names the system classes. If a class is nil, the store does not have such rows, and the methods of Rows for
-// that class do nothing.
+// Config names the system classes. If a class is nil, the store does not have rows of this kind, and the methods of
+// Rows ignore them.
 type Config struct {
 	Files, Stages, Permissions, Policy *engine.Class
 	Log                                *slog.Logger

@@ -10,7 +10,7 @@ import (
 
 // Rows of Config.Stages record the stages that items have reached in workflows. The id of a row consists of the root
 // class of the item, the id of the item, and the name of the workflow, separated by tabs (see engine/workflow.Stage).
-// Conditions of queries use this id to find the row.
+// Queries with a condition on the stage find the row by this id.
 
 // forgetStages deletes the recorded stages of items.
 func (s *Rows) forgetStages(w *conns.Session, t *layout.Table, keys []any) error {
@@ -24,8 +24,8 @@ func (s *Rows) forgetStages(w *conns.Session, t *layout.Table, keys []any) error
 }
 
 // followStages updates the recorded stages of an item when its key changes. First it deletes stages that are already
-// recorded for the new key. They belong to a deleted item that had this key: its stages were left behind because its
-// class had no workflows when it was deleted.
+// recorded for the new key. They were left behind by a deleted item with this key. This happens if the class of the
+// item has no workflows when the item is deleted.
 func (s *Rows) followStages(w *conns.Session, t *layout.Table, from, to any) error {
 	if !t.Staged {
 		return nil

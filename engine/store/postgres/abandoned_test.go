@@ -21,15 +21,15 @@ import (
 	"restsrv/engine/store/storetest"
 )
 
-// network is a connection to a server that can be cut. Connections then stay open without any traffic, and new ones are
-// refused.
+// network is a connection to a server that can be cut. After the cut, existing connections stay open without any
+// traffic, and new connections are refused.
 type network struct {
 	listener net.Listener
 	cut      chan struct{}
-	lose     atomic.Int32 // number of next cancellations that get lost
+	lose     atomic.Int32 // number of further cancellations that are dropped
 }
 
-// through returns the address of the database over a network of its own.
+// through returns an address of the database that leads over a new network, and this network.
 func through(t *testing.T, address string) (string, *network) {
 	t.Helper()
 	u, err := url.Parse(address)
@@ -104,14 +104,14 @@ func isCancellation(message []byte) bool {
 	return len(message) == 16 && binary.BigEndian.Uint32(message[4:]) == 80877102
 }
 
-// TestLostCancellation: a read ends with its context although the first cancellation has no effect, as if it had
-// arrived before the statement.
+// TestLostCancellation checks that a read ends with its context although the first cancellation is lost. The effect is
+// the same as if the cancellation had arrived before the statement.
 func TestLostCancellation(t *testing.T) {
 	direct := pgtest.Database(t)
 	address, network := through(t, direct)
 	c := storetest.NewClass("note", storetest.Prop("id", engine.String))
 	st := openAt(t, address, c)
-	if _, err := st.Count(t.Context(), &engine.Query{Class: c}); err != nil { // connects
+	if _, err := st.Count(t.Context(), &engine.Query{Class: c}); err != nil { // opens the connection
 		t.Fatal(err)
 	}
 	pgtest.Execute(t, direct, `INSERT INTO "note@test" ("#class", "#ver", "#rev", "id") SELECT 'note@test', '', n, repeat('a', 60) || n FROM generate_series(1, 20000) AS n`)
@@ -140,8 +140,8 @@ func TestLostCancellation(t *testing.T) {
 	}
 }
 
-// TestAbandonedReadingEnds: the database itself ends a long read if the network is broken, so that this process cannot
-// end it.
+// TestAbandonedReadingEnds checks a long read while the network is broken. This process cannot end the read, so the
+// database must do so.
 func TestAbandonedReadingEnds(t *testing.T) {
 	direct := pgtest.Database(t)
 	address, network := through(t, direct)
@@ -155,7 +155,7 @@ func TestAbandonedReadingEnds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { go func() { _ = st.Close() }() }) // it may wait for the network
+	t.Cleanup(func() { go func() { _ = st.Close() }() }) // in a goroutine, because Close may wait for the network
 	pgtest.Execute(t, direct, `INSERT INTO "note@test" ("#class", "#ver", "#rev", "id", "body") SELECT 'note@test', '', n, n::text, repeat('abcdefgh', 20000) FROM generate_series(1, 400) AS n`)
 	slow, body := &engine.Filter{Op: engine.OpOr}, engine.Attribute(c.Property("body"))
 	for i := range 400 {

@@ -14,11 +14,11 @@ import (
 	"github.com/lib/pq"
 )
 
-// defaultPort is the port of a host that is given without a port.
+// defaultPort is the port of a host for which the address has no port.
 const defaultPort = "5432"
 
-// errForm is the error for an address that is not a PostgreSQL URI. It does not include the errors of the libraries,
-// because they may quote the address with its password.
+// errForm is the error for an address that is not a PostgreSQL URI. It does not wrap errors of the libraries, because
+// they may quote the address with its password.
 var errForm = fmt.Errorf("%w: it is postgres://user:password@host:port/database, several hosts with commas between them, IPv6 addresses in brackets, and special characters of the password as %%XX", ErrAddress)
 
 // parse reads an address in the form of libpq, which may have several hosts:
@@ -33,7 +33,7 @@ func parse(address string) (pq.Config, error) {
 	if err != nil {
 		return pq.Config{}, fmt.Errorf("%w: %s", ErrAddress, describeError(err))
 	}
-	if hosts := q.Get("host"); hosts != "" { // if there are several hosts, the driver would try the hosts of PGHOST too
+	if hosts := q.Get("host"); hosts != "" { // with several hosts and PGHOST, the driver would also try the hosts of PGHOST
 		cfg.Multi = cfg.Multi[max(0, len(cfg.Multi)-strings.Count(hosts, ",")):]
 	}
 	setEncryption(&cfg, q)
@@ -53,8 +53,8 @@ func parse(address string) (pq.Config, error) {
 	return cfg, nil
 }
 
-// withHostParameters moves the hosts and ports of the address to the parameters host and port, since the driver accepts
-// several hosts only there. As in libpq, existing parameters take precedence.
+// withHostParameters moves the hosts and ports of the address to the parameters host and port, because the driver
+// accepts several hosts only in parameters. As in libpq, parameters of the address take precedence.
 func withHostParameters(address string) (*url.URL, url.Values, error) {
 	scheme, rest, _ := strings.Cut(address, "://")
 	if scheme != "postgres" && scheme != "postgresql" {
@@ -146,9 +146,9 @@ func splitHost(text string) (host, port string, err error) {
 	return host, port, nil
 }
 
-// setEncryption sets the TLS mode. If neither the address nor the environment specifies one, connections use TLS,
-// unless all hosts are sockets or loopback addresses. setEncryption also turns TLS on again if the driver has turned
-// it off: it does so for all hosts if the first one is a socket.
+// setEncryption sets the TLS mode. If neither the address nor the environment specifies a mode, connections use TLS,
+// except if all hosts are sockets or loopback addresses. setEncryption also corrects the driver: if the first host is
+// a socket, the driver turns TLS off for all hosts.
 func setEncryption(cfg *pq.Config, q url.Values) {
 	given := q.Get("sslmode")
 	if given == "" {

@@ -5,8 +5,8 @@ import (
 	"strconv"
 )
 
-// formatArray formats values as the text of a one-dimensional array. The values must have types that a driver accepts:
-// nil, string, int64, float64 or bool.
+// formatArray formats values as the text of a one-dimensional array. Each value must be nil, a string, an int64, a
+// float64 or a bool.
 func formatArray(list []any) string {
 	size := 2
 	for _, v := range list {

@@ -4,5 +4,5 @@ package postgres
 
 import "syscall"
 
-// giveUpAfterSilence does not change the timeouts of the operating system.
+// giveUpAfterSilence keeps the timeouts of the operating system.
 func giveUpAfterSilence(string, string, syscall.RawConn) error { return nil }

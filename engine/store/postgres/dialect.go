@@ -1,9 +1,9 @@
 // Package postgres is the PostgreSQL dialect of engine/store. It connects to databases and contains the SQL that is
-// specific to PostgreSQL. It is the only package that uses the PostgreSQL driver. SQL that works in other databases too
-// belongs to the other packages below engine/store.
+// specific to PostgreSQL. It is the only package that uses the PostgreSQL driver. SQL that works in other databases
+// too belongs to the other packages below engine/store.
 //
-// The package uses only features that databases compatible with PostgreSQL share: no LISTEN and no advisory locks. Only
-// changes of grants lock a table, and pg_locks is read only when requests wait.
+// The package uses only features that databases compatible with PostgreSQL share. It does not use LISTEN or advisory
+// locks. Only changes of grants lock a table. pg_locks is read only when requests wait.
 package postgres
 
 import (
@@ -63,7 +63,7 @@ func (d dialect) Traits() sqldb.Traits {
 	}
 }
 
-// lockWaits is Traits.LockWaits. If a statement waits for a lock on an index, the query returns the table of the index.
+// lockWaits is Traits.LockWaits. For a statement that waits for a lock on an index, it returns the table of the index.
 const lockWaits = `SELECT l.pid, c.relname FROM pg_catalog.pg_locks AS l
 	LEFT JOIN pg_catalog.pg_index AS i ON i.indexrelid = l.relation
 	JOIN pg_catalog.pg_class AS c ON c.oid = coalesce(i.indrelid, l.relation)
@@ -77,8 +77,9 @@ const lockedTables = `SELECT c.relname, l.pid || ' ' || l.virtualtransaction FRO
 
 const hurry = "SET LOCAL lock_timeout = '300ms'"
 
-// ColumnType implements sqldb.Dialect. Text is ordered by its bytes, as in SQLite. The order is then the same
-// everywhere and does not change under an index when a library of the operating system is updated.
+// ColumnType implements sqldb.Dialect. Text is ordered by its bytes, as in SQLite. This order is the same on all
+// systems. An order by language could change with a library of the operating system, and existing indexes would become
+// wrong.
 func (dialect) ColumnType(t engine.PropertyType) string {
 	if typ := plainType(t); typ != "text" {
 		return typ
@@ -101,8 +102,9 @@ func plainType(t engine.PropertyType) string {
 	return "text"
 }
 
-// IndexOn implements sqldb.Dialect. Nulls come first and the row number is the last column, as in the sort orders of
-// lists. An index entry has at most 2.7 KB. Texts of several lines may exceed that, so they use a hash index.
+// IndexOn implements sqldb.Dialect. The sort orders of lists begin with nulls and end with the row number, so the
+// index does the same. An index entry has at most 2.7 KB. Texts of several lines can be longer, so they use a hash
+// index.
 func (dialect) IndexOn(column string, t engine.PropertyType) string {
 	if t == engine.Text || t == engine.HTML {
 		return "USING hash (" + column + ")"
@@ -110,8 +112,8 @@ func (dialect) IndexOn(column string, t engine.PropertyType) string {
 	return "(" + column + ` NULLS FIRST, "#seq")`
 }
 
-// Match implements sqldb.Dialect. An expression that cannot be translated is refused earlier, when the filter is read.
-// If one occurs here anyway, the condition is false for all rows.
+// Match implements sqldb.Dialect. If pattern cannot be translated, the condition is false for all rows. Such patterns
+// are normally refused earlier, when the filter is parsed.
 func (dialect) Match(column, pattern string, bind func(any) string) string {
 	translated, err := query.TranslateRegexp(pattern)
 	if err != nil {
@@ -187,16 +189,16 @@ func classifyError(e *pq.Error) sqldb.Failure {
 	return sqldb.Other
 }
 
-// cancelAgain is the delay before a cancellation is sent a second time. PostgreSQL ignores a cancellation that arrives
-// before its statement.
+// cancelAgain is the delay before a cancellation is sent a second time, because PostgreSQL ignores a cancellation that
+// arrives before its statement.
 const cancelAgain = 500 * time.Millisecond
 
-// Interrupt implements sqldb.Dialect. When the context of a statement ends while its rows are open, the driver
-// cancels the statement that the server executes on the connection at that moment, which may be another one.
-// Interrupt makes use of this. It opens two empty statements on each connection, each with its own context, and keeps
-// them open. To end the running statement, it cancels the first context, and the second one after cancelAgain. The
-// alternative is to run each statement with a context that can end. That would be too expensive, because the driver
-// starts a goroutine for each such statement.
+// Interrupt implements sqldb.Dialect. It uses a property of the driver: if the context of a statement ends while its
+// rows are open, the driver cancels the statement that the connection is executing at that moment, even if it is
+// another statement. So Interrupt opens two empty statements on each connection, each with its own context, and keeps
+// them open. To end the running statement, it cancels the first context, and the second one after cancelAgain. It
+// would be too expensive to run each statement with a context that can end, because the driver starts a goroutine for
+// each of them.
 func (d dialect) Interrupt(ctx context.Context, driverConn any) (sqldb.Interrupt, error) {
 	conn, ok := driverConn.(driver.QueryerContext)
 	if !ok {
@@ -236,8 +238,8 @@ func (d dialect) Interrupt(ctx context.Context, driverConn any) (sqldb.Interrupt
 	}, Spends: true, Close: done, Number: number}, nil
 }
 
-// deadlockTimeout is how long a statement waits for a lock before PostgreSQL checks for a deadlock; the default of
-// PostgreSQL is 1 s. It is set if the user of the connection may set it.
+// deadlockTimeout is the time that a statement waits for a lock before PostgreSQL checks for a deadlock. It replaces
+// the default of PostgreSQL, 1 s, if the user of the connection is allowed to change it.
 const deadlockTimeout = 100 // ms
 
 // prepareConnection prepares a new connection and returns the process id of its backend.

@@ -7,8 +7,8 @@ import (
 	"restsrv/engine/store/sqldb"
 )
 
-// fullText searches in the words of the search column. It does not use the text parser of PostgreSQL, which would split
-// some of the words.
+// fullText searches the words of the search column. It does not use the text parser of PostgreSQL, which would split
+// some of these words.
 var fullText = sqldb.FullText{
 	Schema: []string{
 		`CREATE INDEX %[2]s ON %[1]s USING gin (array_to_tsvector(string_to_array("#search", ' ')))`,
@@ -18,8 +18,8 @@ var fullText = sqldb.FullText{
 	And:       " & ",
 }
 
-// unicode is the collation for changing the case of letters. It does not depend on a language, and all servers that are
-// built with ICU have it.
+// unicode is the collation for changing the case of letters. It is independent of languages, and exists on all servers
+// that are built with ICU.
 const unicode = ` COLLATE "und-x-icu"`
 
 const bytewise = ` COLLATE "C"`
@@ -30,7 +30,7 @@ const (
 	lastInstant  = "253402300799999"
 )
 
-// casts maps functions that only declare the type of their argument to this type.
+// casts maps functions that only declare the type of their argument to the SQL name of this type.
 var casts = map[sqldb.Function]string{
 	sqldb.TextValue: "text", sqldb.DecimalValue: "numeric", sqldb.IntValue: "bigint", sqldb.RealValue: "double precision",
 	sqldb.BooleanValue: "boolean", sqldb.DecimalOfInt: "numeric",
@@ -38,7 +38,7 @@ var casts = map[sqldb.Function]string{
 
 var infix = map[sqldb.Function]string{sqldb.Add: " + ", sqldb.Sub: " - ", sqldb.Mul: " * "}
 
-// Function implements sqldb.Dialect. Each argument occurs once in the result, except in IncludesAny.
+// Function implements sqldb.Dialect. Except for IncludesAny, each argument occurs once in the result.
 func (dialect) Function(f sqldb.Function, args ...string) string {
 	if typ := casts[f]; typ != "" {
 		return "CAST(" + args[0] + " AS " + typ + ")"
@@ -92,8 +92,8 @@ func (dialect) Function(f sqldb.Function, args ...string) string {
 	return datePart(engine.DatePart(f), args[0])
 }
 
-// includesAny returns a condition that is true if one of the texts contains part, ignoring case. A text with as many
-// bytes as characters is ASCII; changing its case is much cheaper than for other texts.
+// includesAny returns a condition that is true if one of the texts contains part, ignoring case. If a text has as many
+// bytes as characters, it is ASCII, and a much cheaper change of case suffices.
 func includesAny(part string, texts []string) string {
 	conditions := make([]string, len(texts))
 	for i, t := range texts {
@@ -110,14 +110,14 @@ func substr(text, start, length string) string {
 		"CASE WHEN l < 0 THEN 10000000 ELSE l END AS l FROM (SELECT " + text + bytewise + " AS t, CAST(" + start + " AS integer) AS s, CAST(" + length + " AS integer) AS l) AS a) AS b)"
 }
 
-// realDecimal returns the shortest decimal that reads back as the same real. When PostgreSQL formats a real, it avoids
-// numbers half way between two reals; decimal.OfReal does the same.
+// realDecimal returns the shortest decimal that reads back as the same real. PostgreSQL avoids numbers half way
+// between two reals when it formats a real; decimal.OfReal does the same.
 func realDecimal(x string) string {
 	return "CAST(CAST(" + x + " AS text) AS numeric)"
 }
 
 // datePart returns a part of a date in UTC. It computes with whole days and milliseconds since the beginning of the
-// year 0. Years are shifted by 400, after which the calendar repeats, because PostgreSQL has no year 0.
+// year 0. PostgreSQL has no year 0. Therefore years are shifted by 400, the period after which the calendar repeats.
 func datePart(p engine.DatePart, date string) string {
 	const day = "86400000"
 	since := "(" + date + " - " + firstInstant + ")"

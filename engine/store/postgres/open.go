@@ -15,7 +15,7 @@ import (
 	"restsrv/engine/store/sqldb"
 )
 
-// Errors of Open when an address does not lead to a usable database. They never contain the password.
+// Errors of Open for an address that does not lead to a usable database. They never contain the password.
 var (
 	ErrAddress = errors.New("the address of the database cannot be read")
 	ErrAway    = errors.New("the database cannot be reached")
@@ -29,8 +29,8 @@ const (
 	DefaultPool = 32
 )
 
-// Network timeouts: for connecting, and for data that was sent but not acknowledged, after which the other side counts
-// as gone.
+// Network timeouts: connectTimeout limits connecting. If sent data stays unacknowledged for the time silence, the
+// other side counts as gone.
 const (
 	connectTimeout = 5 * time.Second
 	silence        = 20 * time.Second
@@ -39,21 +39,21 @@ const (
 // oldest is the oldest supported version of PostgreSQL, as in server_version_num.
 const oldest = 120000
 
-// grantsParameters is the first version in which a user can get the permission to set parameters such as
-// deadlock_timeout.
+// grantsParameters is the first version in which users can be permitted to set parameters such as deadlock_timeout.
 const grantsParameters = 150000
 
 // Config describes the database to open.
 type Config struct {
 	// URL is postgres://user:password@host:port/database?parameter=value. Several hosts are separated by commas.
-	// Missing parts come from the environment variables of PostgreSQL (PGHOST, PGPASSWORD ...). If neither sets
-	// sslmode, the connections use TLS, unless all hosts are sockets or loopback addresses. The mode is then
-	// sslmode=require, which does not check the certificate; verify-full does.
+	// Missing parts come from the environment variables of PostgreSQL (PGHOST, PGPASSWORD ...). If sslmode is set
+	// neither in the URL nor in the environment, the mode is "require": connections use TLS without checking the
+	// certificate. Connections do not use TLS then if all hosts are sockets or loopback addresses. The mode
+	// verify-full checks the certificate.
 	URL   string
 	Pool  int // number of connections, a quarter of them for writing; 0 means 32
 	Scans int // number of these connections for long reads; 0 means an eighth
-	// LockTime is how long a statement waits for a lock of another transaction. If it is 0, the setting of the server
-	// applies.
+	// LockTime is how long a statement waits for a lock of another transaction; 0 means as long as the server is
+	// configured.
 	LockTime time.Duration
 	Log      *slog.Logger // nil discards log records
 }
@@ -81,7 +81,7 @@ func Open(ctx context.Context, cfg Config) (*sqldb.Database, error) {
 	}
 	connector.Dialer(newDialer())
 	db := sqlx.NewDb(sql.OpenDB(reaching{connector}), "postgres")
-	db.SetMaxOpenConns(pool + 1) // one more to query the locks that the others wait for
+	db.SetMaxOpenConns(pool + 1) // one more than pool, to query the locks for which the others wait
 	db.SetMaxIdleConns(pool)
 	deadlocks, err := checkServer(ctx, db)
 	if err != nil {
@@ -98,19 +98,20 @@ func Open(ctx context.Context, cfg Config) (*sqldb.Database, error) {
 	if scans == 0 {
 		scans = pool / 8
 	}
-	scans = min(scans, pool-writers-1) // a pool of 2 has no connection left for scans
+	scans = min(scans, pool-writers-1) // with a pool of 2, no connection is left for scans
 	return &sqldb.Database{
 		Dialect: dialect{writers, deadlocks}, Write: db, Read: db, Readers: pool - writers - scans,
-		Scans: scans, ScansPerKey: max(1, scans/4), // scans cannot be suspended, and each keeps a processor of the database busy
+		Scans: scans, ScansPerKey: max(1, scans/4), // at most a quarter, because scans cannot be suspended, and each keeps a processor of the database busy
 	}, nil
 }
 
-// writersOf returns the number of connections of a pool that write. The larger part is for reads, because most requests
-// are reads, and they would wait for each other.
+// writersOf returns the number of writing connections in a pool. Reads get more connections than writes, because most
+// requests are reads, and they would wait for each other.
 func writersOf(pool int) int { return max(1, pool/4) }
 
-// checkServer tests the database, so that Open fails instead of the first request. deadlocks is set if connections
-// should set deadlock_timeout: they may do so, and the present value is larger than deadlockTimeout.
+// checkServer tests the database, so that problems are reported by Open and not by the first request. deadlocks is
+// true if connections should set deadlock_timeout: they are allowed to set it, and its present value is larger than
+// deadlockTimeout.
 func checkServer(ctx context.Context, db *sqlx.DB) (deadlocks bool, err error) {
 	var version, milliseconds int
 	var encoding, schema, user string

@@ -11,7 +11,7 @@ import (
 	"restsrv/engine/store/sqldb"
 )
 
-// TestOpenErrors opens databases that cannot be opened. No error contains the password.
+// TestOpenErrors tries to open databases that cannot be opened. The errors must not contain the password.
 func TestOpenErrors(t *testing.T) {
 	good := pgtest.Database(t)
 	change := func(f func(u *url.URL)) string {
@@ -67,7 +67,8 @@ func name(address string) string {
 	return strings.TrimPrefix(u.Path, "/")
 }
 
-// TestOpenSeveralHosts: of several servers, the usable one is opened. One is down, and one is read-only.
+// TestOpenSeveralHosts opens a database with several hosts: one is down, one is read-only, and one is usable. Open
+// must choose the usable one.
 func TestOpenSeveralHosts(t *testing.T) {
 	reads, writes := pgtest.NewServer(t, "default_transaction_read_only=on"), pgtest.NewServer(t)
 	socket := func(s *pgtest.Server) string {
@@ -87,7 +88,7 @@ func TestOpenSeveralHosts(t *testing.T) {
 		t.Errorf("the server that was found cannot be written: %v", err)
 	}
 	writes.Kill()
-	for range 100 { // until the previous connections are gone
+	for range 100 { // the server may accept connections only after the previous ones are gone
 		if _, err = db.Write.ExecContext(t.Context(), "INSERT INTO made VALUES (1)"); db.Dialect.Classify(err) != sqldb.Away {
 			t.Fatalf("without a server that writes: got %v, classified as %v, want %v", err, db.Dialect.Classify(err), sqldb.Away)
 		}

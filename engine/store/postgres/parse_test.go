@@ -14,9 +14,9 @@ import (
 	"github.com/lib/pq"
 )
 
-// TestSSLMode: without an explicit setting, only local connections are unencrypted.
+// TestSSLMode checks that only local connections are unencrypted if there is no explicit setting.
 func TestSSLMode(t *testing.T) {
-	t.Setenv("PGSSLMODE", "") // so that it is restored
+	t.Setenv("PGSSLMODE", "") // makes the test restore the variable at its end
 	if err := os.Unsetenv("PGSSLMODE"); err != nil {
 		t.Fatal(err)
 	}
@@ -65,17 +65,17 @@ func servers(cfg pq.Config) []string {
 	return all
 }
 
-// noVariables removes the PostgreSQL variables that name hosts and TLS.
+// noVariables removes the PostgreSQL variables that set hosts or TLS.
 func noVariables(t testing.TB) {
 	for _, name := range []string{"PGSSLMODE", "PGHOST", "PGHOSTADDR", "PGPORT", "PGSERVICE"} {
-		t.Setenv(name, "") // so that it is restored
+		t.Setenv(name, "") // makes the test restore the variable at its end
 		if err := os.Unsetenv(name); err != nil {
 			t.Fatal(err)
 		}
 	}
 }
 
-// TestHosts: hosts in an address have the same meaning as for libpq.
+// TestHosts checks that hosts in an address have the same meaning as for libpq.
 func TestHosts(t *testing.T) {
 	noVariables(t)
 	for address, want := range map[string][]string{
@@ -117,7 +117,7 @@ func TestHosts(t *testing.T) {
 	}
 }
 
-// TestRandomAddresses formats addresses of random parts and parses them again.
+// TestRandomAddresses formats addresses from random parts, and checks that parsing returns the same parts.
 func TestRandomAddresses(t *testing.T) {
 	noVariables(t)
 	random := rand.New(rand.NewPCG(1, 1))
@@ -155,8 +155,8 @@ func TestRandomAddresses(t *testing.T) {
 	}
 }
 
-// FuzzAddress: the error for an invalid address does not contain the password, and connections to other machines are
-// encrypted unless the address says otherwise.
+// FuzzAddress checks that the error for an invalid address does not contain the password. It also checks that
+// connections to other machines are encrypted, except if the address turns encryption off.
 func FuzzAddress(f *testing.F) {
 	for _, s := range []string{"h1:5433,h2:5434/x?target_session_attrs=read-write", "[::1]:1,%2Ftmp/x", ",,:1", "h?host=a,b&port=1,2", "h/x?sslmode=disable", "@h:1,@", "h?hostaddr=10.0.0.1", "%2F,h?sslmode=prefer"} {
 		f.Add(s)

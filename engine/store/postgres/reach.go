@@ -9,11 +9,11 @@ import (
 	"github.com/lib/pq"
 )
 
-// errNoServer marks connection errors that did not come from the server: no host answers, or no host satisfies the
+// errNoServer marks errors of connecting that were not sent by a server: no host responds, or no host satisfies the
 // parameter target_session_attrs.
 var errNoServer = errors.New("no server of the database can be used")
 
-// reaching is the driver's connector. It marks errors of connecting with errNoServer.
+// reaching is the driver's connector. It marks connection errors with errNoServer.
 type reaching struct{ *pq.Connector }
 
 // Connect implements driver.Connector.

@@ -15,7 +15,7 @@ import (
 	"restsrv/engine/store/postgres/pgtest"
 )
 
-// matcher matches expressions with PostgreSQL.
+// matcher matches regular expressions in PostgreSQL.
 type matcher struct {
 	t  testing.TB
 	db *sql.DB
@@ -43,7 +43,7 @@ func (m *matcher) compare(pattern string, texts []string) {
 		return
 	}
 	if refused != nil {
-		return // refused on both databases
+		return // the pattern is refused for both databases
 	}
 	begin := time.Now()
 	found := make([]bool, 0, len(texts))
@@ -63,7 +63,7 @@ func (m *matcher) compare(pattern string, texts []string) {
 	}
 }
 
-// ways lists expressions for each feature of the syntax, and some that PostgreSQL might interpret differently.
+// ways lists expressions for each feature of the syntax, and expressions that PostgreSQL might interpret differently.
 var ways = []string{
 	``, `a`, `^`, `$`, `^$`, `^a`, `a$`, `^a$`, `\Aa`, `a\z`, `(?m)^a`, `(?m)a$`, `(?m)^$`, `(?m)^\z`, `a.b`, `(?s)a.b`, `.`, `(?s).`,
 	`a|b`, `a|`, `|`, `(|a)b`, `(?:)`, `()`, `a*`, `a+`, `a?`, `a*?`, `a+?`, `a??`, `(a|ab)(c|bcd)`, `(a*)*`, `(a*)+b`, `(a?){3}b`, `(?U)a+b`,
@@ -80,7 +80,8 @@ var probes = []string{"", "a", "b", "A", "ab", "abc", "aab", "ba", "a\n", "\na",
 	"😀", "\u0085", "\u00a0", "\u2028", "_", "-", "]", "[", "^", "$", "\\", ".", "*", "(", "{", "}", "a{", "a{,2}", "***:a", "a.b*", "\t", "\r", "\v", "\f", "\a", "\x01", "\x7f", "\uffff", "\U0010ffff", "#", "0", "123-45", "x123-45",
 	"mail@host", "example.org", strings.Repeat("a", 300), strings.Repeat("a", 600) + "b", strings.Repeat("ab", 256), "aaab", "abcd", "<", "\ufffd"}
 
-// TestMatchLikeGo compares PostgreSQL with Go for each of ways and each of probes.
+// TestMatchLikeGo compares the results of PostgreSQL with those of Go, for each expression of ways and each text of
+// probes.
 func TestMatchLikeGo(t *testing.T) {
 	m := newMatcher(t)
 	for _, pattern := range ways {
@@ -90,7 +91,7 @@ func TestMatchLikeGo(t *testing.T) {
 	}
 }
 
-// TestMatchLikeGoRandomly combines expressions at random.
+// TestMatchLikeGoRandomly does the same for random combinations of expressions.
 func TestMatchLikeGoRandomly(t *testing.T) {
 	m := newMatcher(t)
 	random := rand.New(rand.NewPCG(1, 2))
@@ -123,7 +124,7 @@ func TestMatchLikeGoRandomly(t *testing.T) {
 	}
 }
 
-// FuzzMatchLikeGo compares expressions of the fuzzer.
+// FuzzMatchLikeGo does the same for expressions and texts of the fuzzer.
 func FuzzMatchLikeGo(f *testing.F) {
 	for i, pattern := range ways {
 		f.Add(pattern, probes[i%len(probes)])

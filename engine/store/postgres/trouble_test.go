@@ -18,8 +18,8 @@ import (
 	"restsrv/engine/store/storetest/write"
 )
 
-// TestSerializable runs concurrent work with the strictest isolation level. PostgreSQL and compatible databases then
-// refuse some transactions, which must be repeated.
+// TestSerializable runs concurrent work with the strictest isolation level, in which PostgreSQL and compatible
+// databases refuse some transactions. The store must repeat the refused transactions.
 func TestSerializable(t *testing.T) {
 	suite.Run(t, func(t *testing.T, classes []*engine.Class) engine.Repository {
 		return openAt(t, pgtest.Database(t)+"&default_transaction_isolation=serializable", classes...)
@@ -40,8 +40,8 @@ func note() *engine.Class {
 	return storetest.NewClass("note", storetest.Prop("id", engine.String), storetest.Prop("n", engine.Int))
 }
 
-// TestDeadlocks: two processes save the same objects in opposite orders, so that they wait for each other. All saves
-// succeed.
+// TestDeadlocks saves the same objects in opposite orders from two processes, which then wait for each other. All
+// saves must succeed.
 func TestDeadlocks(t *testing.T) {
 	url, c := pgtest.Database(t), note()
 	st, other := openAt(t, url, c), openAt(t, url, c)
@@ -74,8 +74,8 @@ func TestDeadlocks(t *testing.T) {
 	}
 }
 
-// TestTransactionGivesWay: two transactions of several calls wait for each other. One of them is rolled back at once,
-// and the other continues although the first has not ended yet.
+// TestTransactionGivesWay makes two transactions of several calls wait for each other. One of them must be rolled back
+// at once, although its work goes on, so that the other can continue.
 func TestTransactionGivesWay(t *testing.T) {
 	url, c := pgtest.Database(t), note()
 	st := openAt(t, url, c)
@@ -108,14 +108,14 @@ func TestTransactionGivesWay(t *testing.T) {
 			if err == nil {
 				return nil
 			}
-			select { // the work of the transaction that was rolled back continues for a while
+			select { // in the transaction that was rolled back: wait until the other has ended
 			case <-ended:
 			case <-time.After(10 * time.Second):
 			}
 			if later := change(ids[i]); engine.CodeOf(later) != engine.Unavailable {
 				return fmt.Errorf("a call after the transaction was undone: got %v, want Unavailable", later)
 			}
-			return nil // it is not committed
+			return nil // the transaction must fail nevertheless
 		})
 		switch {
 		case err == nil:
@@ -139,7 +139,7 @@ func TestTransactionGivesWay(t *testing.T) {
 	}
 }
 
-// TestRaces: two servers run pairs of writes on one database at the same time (see write.Races).
+// TestRaces runs pairs of writes at the same time on two servers with one database (see write.Races).
 func TestRaces(t *testing.T) {
 	write.Races(t, func(t *testing.T, classes []*engine.Class) [2]engine.Repository {
 		url := pgtest.Database(t)
@@ -147,8 +147,8 @@ func TestRaces(t *testing.T) {
 	})
 }
 
-// TestSaveRace: two processes save the same new objects, of classes that share a table. Both may look for an object
-// before one of them inserts it.
+// TestSaveRace saves the same new objects from two processes. The objects belong to classes that share a table. Both
+// processes may look for an object before one of them inserts it.
 func TestSaveRace(t *testing.T) {
 	url := pgtest.Database(t)
 	thing := storetest.NewClass("thing", storetest.Prop("id", engine.String))
@@ -170,7 +170,8 @@ func TestSaveRace(t *testing.T) {
 	if err != nil {
 		t.Error(err)
 	}
-	// If another class of the tree has the key, this is not a race: the object gets the class that is saved.
+	// If the key belongs to an object of another class of the tree, the save is not repeated. It changes the class of
+	// the object.
 	if _, err := st.Create(t.Context(), thing, engine.Values{"taken"}, engine.WriteOptions{}); err != nil {
 		t.Fatal(err)
 	}
@@ -180,8 +181,8 @@ func TestSaveRace(t *testing.T) {
 	}
 }
 
-// TestConnectionsKilled ends all connections repeatedly. Reads always succeed. A write succeeds, or is reported as
-// unavailable.
+// TestConnectionsKilled ends all connections repeatedly. All reads must succeed. Each write must succeed or be
+// reported as unavailable.
 func TestConnectionsKilled(t *testing.T) {
 	url, c := pgtest.Database(t), note()
 	st := openAt(t, url, c)
@@ -227,8 +228,8 @@ func TestConnectionsKilled(t *testing.T) {
 	}
 }
 
-// TestIdleConnectionsKilled ends all connections while they are idle. All requests succeed, whether the connections
-// have not been used for a while, or one of them was found lost, and also those of another Store.
+// TestIdleConnectionsKilled ends all connections while they are idle. All requests must succeed, in three cases: after
+// a long idle time, after one connection was found to be lost, and in another Store of the database.
 func TestIdleConnectionsKilled(t *testing.T) {
 	url, c := pgtest.Database(t), note()
 	st := openAt(t, url, c)
@@ -241,7 +242,7 @@ func TestIdleConnectionsKilled(t *testing.T) {
 		"found":  func() error { _, err := st.Get(t.Context(), c, "0"); return err },
 		"next":   func() error { _, err := next.Get(t.Context(), c, "0"); return err },
 	} {
-		if err := together(32, func(i int) error { // opens all connections
+		if err := together(32, func(i int) error { // many at once, to open all connections
 			_, err := st.Save(t.Context(), []engine.Record{{Class: c, ID: fmt.Sprint(i), Values: engine.NewValues(c)}})
 			return errors.Join(err, st.List(t.Context(), &engine.Query{Class: c, Count: -1}, func(*engine.Item) error { return nil }))
 		}); err != nil {
@@ -263,7 +264,7 @@ func TestIdleConnectionsKilled(t *testing.T) {
 	}
 }
 
-// TestFirstConnectionKilled ends the connection that opening leaves behind. The first write succeeds.
+// TestFirstConnectionKilled ends the connection that was used to open the database. The first write must succeed.
 func TestFirstConnectionKilled(t *testing.T) {
 	c := note()
 	for name, write := range map[string]func(st *store.Store) error{
@@ -284,8 +285,8 @@ func TestFirstConnectionKilled(t *testing.T) {
 	}
 }
 
-// TestClientsLeaveWhileConnecting: if a client leaves while a connection is being opened, its request ends as
-// cancelled, not as if the database were unavailable.
+// TestClientsLeaveWhileConnecting ends the context of a request while a connection is being opened. The request must
+// be reported as cancelled, not as if the database were unavailable.
 func TestClientsLeaveWhileConnecting(t *testing.T) {
 	url, c := pgtest.Database(t), note()
 	openAt(t, url, c)
@@ -307,8 +308,9 @@ func TestClientsLeaveWhileConnecting(t *testing.T) {
 	}
 }
 
-// TestLockedTable: while another process locks a table, as a change of the schema does, requests that wait for it end
-// with their time limit, in the database too, whether their statement is prepared or not. Later requests succeed.
+// TestLockedTable locks a table from another process, as a change of the schema does. Requests that wait for the table
+// must end at their time limit, in the database too. This must hold both for new and for prepared statements. Requests
+// after the lock must succeed.
 func TestLockedTable(t *testing.T) {
 	url, c := pgtest.Database(t), note()
 	st := openAt(t, url, c)
@@ -352,7 +354,7 @@ func TestLockedTable(t *testing.T) {
 		if err := tx.Rollback(); err != nil {
 			t.Fatal(err)
 		}
-		for i := range 4 { // all connections are used again
+		for i := range 4 { // several times, to use all connections
 			for name, err := range callAll(t.Context(), st, c, fmt.Sprint(round, i)) {
 				if err != nil {
 					t.Errorf("%s, afterwards: %s: %v", round, name, err)
@@ -362,7 +364,8 @@ func TestLockedTable(t *testing.T) {
 	}
 }
 
-// callAll reads and writes concurrently. The object that it creates has the name.
+// callAll calls several methods of st concurrently, and returns their errors. name is the id of the object that it
+// creates.
 func callAll(ctx context.Context, st engine.Repository, c *engine.Class, name string) map[string]error {
 	var get, list, count, create, save error
 	_ = together(5, func(i int) error {
@@ -385,8 +388,8 @@ func callAll(ctx context.Context, st engine.Repository, c *engine.Class, name st
 	return map[string]error{"get": get, "list": list, "count": count, "create": create, "save": save}
 }
 
-// TestConcurrentOpen opens an empty database six times concurrently, then with a changed class six more times. All
-// succeed, and one of them was the first.
+// TestConcurrentOpen opens an empty database six times concurrently, and then six more times with a changed class. All
+// attempts must succeed. Exactly one of them must find the database new.
 func TestConcurrentOpen(t *testing.T) {
 	url := pgtest.Database(t)
 	changed := func() *engine.Class {

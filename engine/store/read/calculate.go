@@ -12,8 +12,8 @@ import (
 	"restsrv/engine/store/schema"
 )
 
-// ComputeItems computes the calculated attributes of items and of all items loaded with them. Each item is computed
-// once, after the items that were loaded with it.
+// ComputeItems computes the calculated attributes of items and of all items that are loaded with them. Each item is
+// computed once, after the items that are loaded with it.
 func (s *Reader) ComputeItems(ctx context.Context, items []*engine.Item, data *Lookups) error {
 	if !s.layout.Computing && (data.r.Guard == nil || len(s.layout.RowsRead) == 0) {
 		return nil
@@ -62,8 +62,8 @@ func (c *calculation) computeItem(it *engine.Item) error {
 	return it.Compute(c.ctx, c.data)
 }
 
-// whenRead converts an error of a formula to an internal error, if the formula was computed for a reader. The request
-// is valid, and the caller cannot avoid the error by changing it.
+// whenRead converts an error of a formula that was computed for a read to an internal error. The error does not mean
+// that the request is invalid, and another request would not avoid it.
 func whenRead(err error) error {
 	var e *engine.Error
 	if !errors.As(err, &e) || e.Code != engine.Invalid {
@@ -74,25 +74,25 @@ func whenRead(err error) error {
 	return failure
 }
 
-// Lookups finds items for formulas, on the connection of one read or write. It implements engine.FormulaData. The found
-// items have stored values only, except that attributes withheld from the account are computed again (see
-// ComputeAgain).
+// Lookups finds items for formulas, on the connection of one read or write. It implements engine.FormulaData. The
+// found items have only stored values, with one exception: attributes withheld from the account are computed again
+// (see ComputeAgain).
 type Lookups struct {
 	reader  *Reader
 	r       *conns.Session
-	writing bool // the formula is computed in a transaction that writes: the data may change, and counters may be increased
+	writing bool // the formula is computed in a transaction that writes: the data can change, and formulas can use counters
 	now     engine.Instant
-	kept    *results // results of earlier lookups; nil if they must not be used again, because the data may change
-	depth   int      // number of enclosing lookups: computing a found item may find further items
+	kept    *results // results of earlier lookups; nil if each lookup must read again, because the data can change
+	depth   int      // number of enclosing lookups: the computation of a found item can need a further lookup
 }
 
-// results stores the results of lookups for the formulas of further items. Results differ by the depth of nested
-// lookups, because withheld values are computed up to a maximum depth (maxAgain).
+// results caches the results of lookups, for the formulas of further items. The keys contain the depth of nested
+// lookups, because withheld values are computed only up to a maximum depth (maxAgain).
 type results struct {
 	found  map[lookupKey][]*engine.Item
 	counts map[string]int64
-	again  map[againKey]engine.Values // the values of the withheld attributes, in the order of rights.Guard.WithheldIn
-	size   int                        // number of items and numbers in all of these
+	again  map[againKey]engine.Values // values of the withheld attributes of an item, in the order of rights.Guard.WithheldIn
+	size   int                        // number of items and numbers in all three maps
 }
 
 // lookupKey identifies a statement and its arguments.
@@ -115,7 +115,7 @@ func newResults() *results {
 // maxKept is the maximum number of items and numbers that results stores.
 const maxKept = 10_000
 
-// reserveRoom reports whether results can store n more items, and counts them if so.
+// reserveRoom reports whether results can store n more items. If so, it adds n to the size.
 func (r *results) reserveRoom(n int) bool {
 	if r == nil || r.size+n > maxKept {
 		return false
@@ -124,13 +124,13 @@ func (r *results) reserveRoom(n int) bool {
 	return true
 }
 
-// readerLookups returns the Lookups for a read. It stores the result of each lookup, so a formula that does not depend
-// on its item costs one statement for a whole list.
+// readerLookups returns the Lookups of a read. It caches results, so that a formula that does not depend on its item
+// costs one statement for a whole list.
 func (s *Reader) readerLookups(r *conns.Session) *Lookups {
 	return &Lookups{reader: s, r: r, now: engine.InstantOf(s.now()), kept: newResults()}
 }
 
-// WriterLookups returns the Lookups for a write, in the transaction of w. It does not store results, because the write
+// WriterLookups returns the Lookups of a write, in the transaction of w. It does not cache results, because the write
 // may change them.
 func (s *Reader) WriterLookups(w *conns.Session) *Lookups {
 	return &Lookups{reader: s, r: w, writing: true, now: engine.InstantOf(s.now())}
@@ -171,8 +171,8 @@ func (l *Lookups) Find(ctx context.Context, q *engine.Query) ([]*engine.Item, er
 	return items, nil
 }
 
-// ignoreHidden returns nil if err reports that the lookup uses an attribute hidden from the reader. The lookup then
-// finds no items. The reader must not get this error, because the lookup is not part of its request.
+// ignoreHidden returns nil if err means that the lookup uses an attribute hidden from the reader; the lookup then
+// finds no items. The reader must not get this error, because the reader's request does not contain the lookup.
 func (l *Lookups) ignoreHidden(err error) error {
 	var e *engine.Error
 	if l.r.Guard != nil && errors.As(err, &e) && (e.Reason == rights.UnknownReason || e.Reason == rights.WithheldReason) {
@@ -181,8 +181,8 @@ func (l *Lookups) ignoreHidden(err error) error {
 	return err
 }
 
-// statementName returns a text that identifies a statement, its arguments, and the relations loaded with the items. It
-// returns "" if a relation is loaded with conditions, because these are not part of the text.
+// statementName returns a text that identifies a statement with its arguments and the relations to load with the
+// items. It returns "" if a relation is loaded with conditions, because the text does not contain them.
 func statementName(text string, args []any, q *engine.Query) string {
 	var b strings.Builder
 	b.WriteString(text)

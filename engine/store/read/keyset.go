@@ -12,10 +12,10 @@ import (
 	"restsrv/engine/store/sqlquery"
 )
 
-// locatePosition returns q with a position that it computes from landmarks. The landmarks of q.After are the items
-// around the end of the previous page. locatePosition uses the present position of the first landmark that has not
-// changed. A landmark that the account may not read counts as deleted. If there are no landmarks, it returns q
-// unchanged.
+// locatePosition replaces the position in q by one that is computed from landmarks. The landmarks in q.After are the
+// items around the end of the previous page. The result has the present position of the first landmark that has not
+// changed. A landmark that the account may not read counts as deleted. If there are no landmarks, locatePosition
+// returns q itself.
 func (s *Reader) locatePosition(ctx context.Context, p *layout.Plan, g *rights.Guard, q *engine.Query) (*engine.Query, error) {
 	if q.After == nil || len(q.After.Landmarks) == 0 {
 		return q, nil

@@ -13,22 +13,24 @@ import (
 	"restsrv/engine/store/sqlquery"
 )
 
-// ImplicitDepth is the maximum number of references in a path that is loaded because the formulas or display strings of
-// classes need it. Without a limit, display strings that refer to each other would be followed forever.
+// ImplicitDepth limits the loading of relations that are needed by the formulas or display strings of classes: it is
+// the maximum number of references in such a path. Display strings that refer to each other would otherwise be
+// followed forever.
 const ImplicitDepth = 3
 
-// DefaultMaxLoaded is the default of store.Config.MaxLoaded. The limit is needed because a few items may have very many
-// members.
+// DefaultMaxLoaded is the default of store.Config.MaxLoaded, in bytes. The limit is needed because a few items may
+// have very many members.
 const DefaultMaxLoaded = 256 << 20
 
-// The estimated sizes, in bytes, of a loaded row without its texts, and of each link from an item to it.
+// Estimated sizes in bytes: loadedRow for a loaded row without its texts, and loadedLink for each link to the loaded
+// item.
 const (
 	loadedRow  = 256
 	loadedLink = 16
 )
 
 // chargeRow subtracts the size of a loaded item from the number of bytes that the read may still load. owners is the
-// number of items that are linked to it. It returns an error if the limit is exceeded.
+// number of items with a link to it. If the limit is exceeded, chargeRow returns an error.
 func chargeRow(r *conns.Session, it *engine.Item, owners int) error {
 	if r.Loadable == nil {
 		return nil
@@ -48,8 +50,8 @@ func chargeRow(r *conns.Session, it *engine.Item, owners int) error {
 	return nil
 }
 
-// EnrichItems loads the relations in load, and those that the classes of the items need for formulas and display
-// strings. Then it computes the calculated attributes. Loading takes one statement for each path.
+// EnrichItems loads the relations in load, and the relations that the classes of the items need for formulas and
+// display strings. Then it computes the calculated attributes. Each path of relations takes one statement.
 func (s *Reader) EnrichItems(ctx context.Context, items []*engine.Item, load []*engine.Load) error {
 	if len(items) == 0 {
 		return nil
@@ -61,7 +63,7 @@ func (s *Reader) EnrichItems(ctx context.Context, items []*engine.Item, load []*
 	})
 }
 
-// enrichRead implements EnrichItems on the session of a read. It limits the size of the loaded data.
+// enrichRead does the work of EnrichItems on the session of a read. It limits the size of the loaded data.
 func (s *Reader) enrichRead(ctx context.Context, r *conns.Session, items []*engine.Item, load []*engine.Load) error {
 	loadable := s.maxLoaded
 	r.Loadable = &loadable
@@ -76,7 +78,8 @@ func (s *Reader) enrichOn(ctx context.Context, r *conns.Session, items []*engine
 	return whenRead(s.ComputeItems(ctx, items, s.readerLookups(r)))
 }
 
-// LoadAll loads the relations in load and, down to the given depth, those that the classes of the items need.
+// LoadAll loads the relations in load. It also loads the relations that the classes of the items need, down to the
+// given depth.
 func (s *Reader) LoadAll(ctx context.Context, r *conns.Session, items []*engine.Item, load []*engine.Load, depth int) error {
 	r.Guard.Withhold(items)
 	var merged []*engine.Load
@@ -96,7 +99,7 @@ func (s *Reader) LoadAll(ctx context.Context, r *conns.Session, items []*engine.
 	}
 	for _, l := range merged {
 		if r.Guard.Hides(engine.MayRead, l.Property) {
-			continue // only needed for a computation, where it counts as null
+			continue // the relation is needed only for a computation, in which it counts as null
 		}
 		loaded, err := s.LoadOne(ctx, r, items, l)
 		if err != nil || len(loaded) == 0 {
@@ -107,7 +110,7 @@ func (s *Reader) LoadAll(ctx context.Context, r *conns.Session, items []*engine.
 		}
 		below := depth - 1
 		if l.Shown {
-			below = ImplicitDepth // shown items are complete at any depth
+			below = ImplicitDepth // items that the response shows are complete, however deep they are
 		}
 		if err := s.LoadAll(ctx, r, loaded, l.Next, below); err != nil {
 			return err
@@ -116,8 +119,8 @@ func (s *Reader) LoadAll(ctx context.Context, r *conns.Session, items []*engine.
 	return nil
 }
 
-// mergeLoad adds a load to loads and returns all of them. If one of the loads has the same property and the same
-// filter, mergeLoad merges the two into one, because one statement is then enough.
+// mergeLoad adds a load to loads and returns the new list. If a load of loads has the same property and the same
+// filter, mergeLoad combines it with the added load, because one statement can serve both.
 func mergeLoad(loads []*engine.Load, add *engine.Load) []*engine.Load {
 	for i, l := range loads {
 		if sameProperty(l.Property, add.Property) && l.Filter == add.Filter {
@@ -134,12 +137,13 @@ func mergeLoad(loads []*engine.Load, add *engine.Load) []*engine.Load {
 	return append(loads, add)
 }
 
-// sameProperty reports whether a and b are the same property of a class tree: copies of one declaration in two classes.
+// sameProperty reports whether a and b are the same property of a class tree, that is, copies of one declaration in
+// two classes.
 func sameProperty(a, b *engine.Property) bool {
 	return a == b || a.Name == b.Name && a.Definition == b.Definition && a.Target == b.Target && (a.Back == nil) == (b.Back == nil)
 }
 
-// declaresAgain reports whether c declares a plain reference of an ancestor again, with the same target class.
+// declaresAgain reports whether c declares a plain reference of an ancestor again with the same target class.
 func declaresAgain(c *engine.Class, reference *engine.Property) bool {
 	plain := func(p *engine.Property) bool {
 		return p != nil && p.Type == engine.Reference && p.Back == nil && p.Formula == nil && p.Target == reference.Target
@@ -155,10 +159,9 @@ func declaresAgain(c *engine.Class, reference *engine.Property) bool {
 	return false
 }
 
-// served returns the load to use instead of l, so that one statement can load a reference that two classes declare
-// separately. If one of the other loads is for a property with the same name, and class c only declares that
-// property again (see declaresAgain), the result is l as a load of that property. The caller can then merge it with
-// the other load. Otherwise the result is l.
+// served returns the load to use instead of l. Two classes may declare the same reference separately (see
+// declaresAgain). If others already contains a load for such a declaration of the property of l, served returns l for
+// that property, so that the caller can merge the two loads and one statement suffices. Otherwise it returns l.
 func served(c *engine.Class, l *engine.Load, others []*engine.Load) *engine.Load {
 	for _, other := range others {
 		if other.Property.Name == l.Property.Name && !sameProperty(other.Property, l.Property) && declaresAgain(c, other.Property) {
@@ -170,8 +173,8 @@ func served(c *engine.Class, l *engine.Load, others []*engine.Load) *engine.Load
 	return l
 }
 
-// owners contains the items for which a property is loaded. They are indexed by the text of a value: the loaded items
-// are found by this value, for example the key in a reference.
+// owners contains the items for which a property is loaded. The items are indexed by the text of their leading value:
+// the value by which the database finds the items to load, for example the key in a reference (see leadingValue).
 type owners struct {
 	property *engine.Property
 	byValue  map[string][]*engine.Item
@@ -179,8 +182,8 @@ type owners struct {
 	filter   *engine.Filter // an additional condition on the items loaded for these owners
 }
 
-// collectOwners returns the items that have a value for the property of l. It marks the property as loaded in all
-// items that have the property, even without a value.
+// collectOwners returns the items that have a value for the property of l. In all items that have the property, even
+// those without a value, it marks the property as loaded.
 func collectOwners(items []*engine.Item, l *engine.Load) *owners {
 	o := newOwners(l.Property)
 	for _, it := range items {
@@ -213,9 +216,9 @@ func (o *owners) add(value any, it *engine.Item) {
 	o.byValue[key] = append(o.byValue[key], it)
 }
 
-// leadingValue returns the value of item it with which the database finds the items of its property p. For a
-// reference, it is the value of the reference. For a collection, it is the value that the members or links store for
-// the item.
+// leadingValue returns the value of item it by which the database finds the items to load for property p. For a
+// reference, this is the value of the reference. For a collection, it is the value that the members or the links store
+// to refer to it.
 func leadingValue(it *engine.Item, p *engine.Property) any {
 	switch {
 	case p.Type == engine.Reference && p.Back == nil:
@@ -230,7 +233,7 @@ func leadingValue(it *engine.Item, p *engine.Property) any {
 	return value[0]
 }
 
-// attachItem links a loaded item to the owners with the given value, and returns their number.
+// attachItem links a loaded item to the owners with the given value. It returns the number of these owners.
 func (o *owners) attachItem(value any, loaded *engine.Item) int {
 	all := o.byValue[engine.ValueText(value)]
 	for _, it := range all {
@@ -238,7 +241,7 @@ func (o *owners) attachItem(value any, loaded *engine.Item) int {
 		switch {
 		case o.property.Type == engine.Collection:
 			link.Items = append(link.Items, loaded)
-		case link.Item == nil: // if several items refer to the owner, use the first
+		case link.Item == nil: // several items may refer to the owner: use the first
 			link.Item = loaded
 		}
 	}
@@ -257,8 +260,8 @@ func (s *Reader) LoadOne(ctx context.Context, r *conns.Session, items []*engine.
 	return s.loadMembers(ctx, r, []*owners{o}, l)
 }
 
-// loadMembers loads a property for several groups of owners with one statement. Two owners with the same leading value
-// (see leadingValue) must be in the same group, because the groups have different conditions.
+// loadMembers loads a property for several groups of owners with one statement. Each group has its own conditions.
+// Therefore owners with the same leading value (see leadingValue) must be in the same group.
 func (s *Reader) loadMembers(ctx context.Context, r *conns.Session, groups []*owners, l *engine.Load) ([]*engine.Item, error) {
 	p, err := s.layout.PlanOf(l.Property.Target)
 	if err != nil {
@@ -287,12 +290,12 @@ func (s *Reader) loadMembers(ctx context.Context, r *conns.Session, groups []*ow
 	return loaded, err
 }
 
-// maxOwned is the maximum number of groups in one statement of loadMembers. The statement compares each row with the
-// conditions of all groups.
+// maxOwned is the maximum number of groups in one statement of loadMembers. It is limited because the statement
+// compares each row with the conditions of all groups.
 const maxOwned = 64
 
-// loadOwned loads a collection with conditions that use values of the owner. Owners with the same values form a group,
-// because they have the same conditions.
+// loadOwned loads a collection with conditions that use values of the owner. Owners with the same values have the same
+// conditions, so they form a group.
 func (s *Reader) loadOwned(ctx context.Context, r *conns.Session, all *owners, l *engine.Load) (loaded []*engine.Item, err error) {
 	names := all.filter.OwnerProperties()
 	var groups []*owners
@@ -333,7 +336,7 @@ func (s *Reader) loadOwned(ctx context.Context, r *conns.Session, all *owners, l
 	return loaded, nil
 }
 
-// takeValues reports whether a value of the owners is in taken already. If not, it adds all values of the owners to
+// takeValues reports whether taken already contains a leading value of the owners. If not, it adds all their values to
 // taken.
 func (o *owners) takeValues(taken map[string]bool) bool {
 	for key := range o.byValue {
@@ -347,15 +350,15 @@ func (o *owners) takeValues(taken map[string]bool) bool {
 	return false
 }
 
-// selection is a statement with its arguments, and the description of its result.
+// selection is a statement with its arguments and the description of its result.
 type selection struct {
 	text   string
 	args   []any
 	result *sqldb.Result
-	owner  *engine.PropertyType // type of an additional last column, which identifies the owner of the row; nil if there is no such column
+	owner  *engine.PropertyType // type of an additional last column, which identifies the owner that the row belongs to; nil if there is no such column
 }
 
-// memberStatement returns the statement that loads a property for groups of owners. Each group may have its own
+// memberStatement returns the statement that loads a property for groups of owners. Each group can have its own
 // conditions.
 func (s *Reader) memberStatement(p *layout.Plan, g *rights.Guard, groups []*owners, l *engine.Load) (selection, error) {
 	b := s.queries.GuardedBuilder(g)
@@ -409,8 +412,8 @@ func (s *Reader) memberStatement(p *layout.Plan, g *rights.Guard, groups []*owne
 	return st, b.Finish(s.traits)
 }
 
-// writeOwned writes the condition that a row belongs to one of the owners. by is the column that contains the leading
-// value of the owner, and typ its type.
+// writeOwned writes the condition that a row belongs to one of the owners. The column by contains the leading value of
+// the owner, and typ is its type.
 func writeOwned(b *sqlquery.Builder, src *sqlquery.Source, o *owners, by string, typ engine.PropertyType) {
 	list := make([]any, len(o.values))
 	for i, v := range o.values {
@@ -423,8 +426,8 @@ func writeOwned(b *sqlquery.Builder, src *sqlquery.Source, o *owners, by string,
 	}
 }
 
-// visitMembers runs a statement and calls visit with each item and its owner column, or nil if there is none. visit may
-// retain the item.
+// visitMembers runs a statement and calls visit with each item and the value of its owner column, or nil if there is
+// no owner column. visit may retain the item.
 func visitMembers(r *conns.Session, ctx context.Context, p *layout.Plan, st selection, visit func(it *engine.Item, owner any) error) error {
 	var owner any
 	var more []any
@@ -445,8 +448,8 @@ func visitMembers(r *conns.Session, ctx context.Context, p *layout.Plan, st sele
 	})
 }
 
-// neededTable returns the table for which a read of items of p may have to wait. If other requests wait for the lock
-// of a table whose items are loaded with them, it is this table. Otherwise it is the table of p.
+// neededTable returns the table for which a read of items of p might have to wait. This is a table of related items to
+// load, if other requests wait for a lock on it. Otherwise it is the table of p.
 func (s *Reader) neededTable(p *layout.Plan, load []*engine.Load) *layout.Table {
 	l := s.pool.Readers.Locks
 	if l == nil || !l.Some.Load() {

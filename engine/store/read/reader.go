@@ -1,8 +1,8 @@
-// Package read reads items from the database: one by its key, lists, counts and aggregations. An item comes with the
-// items that it refers to (load.go) and with calculated attributes (calculate.go). Values that the account may not see
-// are left out (withhold.go).
+// Package read reads items from the database: single items by key, lists, counts and aggregations. An item comes with
+// the items to which it refers (load.go) and with calculated attributes (calculate.go). Values that the account may
+// not see are left out (withhold.go).
 //
-// A write uses the same functions in its transaction, for the items that it depends on and for formulas.
+// A write uses the same functions in its transaction, to read the items on which it depends and to compute formulas.
 package read
 
 import (
@@ -28,8 +28,8 @@ type Config struct {
 	Now       func() time.Time // returns the present time
 }
 
-// Reader reads items with their links and formulas, without values that the account may not see. It
-// implements the methods of engine.Repository that read.
+// Reader reads items with their links and formulas, without values that the account may not see. It implements the
+// reading methods of engine.Repository.
 type Reader struct {
 	pool      *conns.Pool
 	layout    *layout.Layout
@@ -57,13 +57,14 @@ func (s *Reader) Get(ctx context.Context, c *engine.Class, id string, load ...*e
 	return s.GetFor(ctx, p, id, Getting{engine.MayRead, load})
 }
 
-// Getting is the permission that the account needs to read one item, and the links to load with it.
+// Getting describes how to read one item: the permission that the account needs, and the links to load with the item.
 type Getting struct {
 	May  engine.Permission
 	Load []*engine.Load
 }
 
-// GetFor reads the item with an id. It returns an error if the account does not have the permission how.May for it.
+// GetFor reads the item with an id. It returns an error if the account does not have the permission how.May for this
+// item.
 func (s *Reader) GetFor(ctx context.Context, p *layout.Plan, id string, how Getting) (*engine.Item, error) {
 	if p.Class.FullName[0] != '#' {
 		s.pool.Readers.Others.Note(share.Key(ctx))
@@ -83,7 +84,7 @@ func (s *Reader) GetFor(ctx context.Context, p *layout.Plan, id string, how Gett
 	held := s.heldClause(ctx, p)
 	computes := g.ComputesFor(p)
 	enriched := len(load) > 0 || p.Needy || computes
-	if enriched { // otherwise the read is too short for a time limit
+	if enriched { // a read of the row alone is too short for a time limit
 		var done func()
 		ctx, done = s.pool.WithReadTime(ctx)
 		defer done()
@@ -114,10 +115,10 @@ func (s *Reader) GetFor(ctx context.Context, p *layout.Plan, id string, how Gett
 	return it, nil
 }
 
-// AbsentError returns the error for an item that a statement with the conditions of the account did not find. If the
-// account may read the whole class but does not have the permission may for this item, the error is Denied.
-// Otherwise it is the error for a missing item. If the account has the permission when AbsentError checks it, the
-// item was created after the statement, so it counts as missing.
+// AbsentError returns the error for an item that was not found by a statement with the conditions of the account. The
+// error is Denied if the account may read all items of the class but does not have the permission may for this item.
+// Otherwise it is the error for a missing item. This also applies if AbsentError finds that the account has the
+// permission: the item must have been created after the statement, so it counts as missing.
 func (s *Reader) AbsentError(r *conns.Session, p *layout.Plan, g *rights.Guard, may engine.Permission, id string) error {
 	f := g.RowFilter(may, p.Class)
 	if f == nil || g.RowFilter(engine.MayRead, p.Class) != nil {
@@ -141,8 +142,8 @@ func (s *Reader) AbsentError(r *conns.Session, p *layout.Plan, g *rights.Guard, 
 	return g.NoItem(p.Class, id)
 }
 
-// One reads the item with a key into the parameter it. text is a statement whose arguments are the key, such as
-// Texts.Get. found is false if there is no such item.
+// One reads the item with a key into the parameter it. text is a statement that takes the key as its arguments, such
+// as Texts.Get. found is false if there is no such item.
 func One(r *conns.Session, ctx context.Context, text string, p *layout.Plan, it *engine.Item, key []any) (found bool, err error) {
 	for i := range key {
 		key[i] = sqldb.Encode(key[i])
@@ -152,15 +153,15 @@ func One(r *conns.Session, ctx context.Context, text string, p *layout.Plan, it 
 		return false, err
 	}
 	if !r.Interrupt.Spends {
-		return Fetch(r, context.WithoutCancel(ctx), st, p, it, key) // the statement ends before a watcher would have started
+		return Fetch(r, context.WithoutCancel(ctx), st, p, it, key) // no context to watch, because the statement would end before the watcher has started
 	}
 	ctx, unwatch := r.WatchContext(ctx)
 	defer func() { err = unwatch(err) }()
 	return Fetch(r, ctx, st, p, it, key)
 }
 
-// OneHeld does the same as One, with the lock clause lock at the end of the statement. lock is "" if the item need
-// not be locked.
+// OneHeld does the same as One, and appends lock, a clause that locks the row, to the statement. If lock is "", the
+// item is not locked.
 func OneHeld(r *conns.Session, ctx context.Context, text, lock string, p *layout.Plan, it *engine.Item, key []any) (found bool, err error) {
 	if lock == "" {
 		return One(r, ctx, text, p, it, key)
@@ -169,8 +170,8 @@ func OneHeld(r *conns.Session, ctx context.Context, text, lock string, p *layout
 		if found, err = One(r, ctx, text+lock, p, it, key); found || err != nil {
 			break
 		}
-		// The statement may have waited for a transaction that gave the key to another item, which the statement does
-		// not find. The next statement finds it without waiting.
+		// The statement may have waited for a transaction that has given the key to another item. It does not find
+		// this item, but the next statement does, without waiting.
 		if found, err = One(r, ctx, text, p, it, key); !found || err != nil {
 			break
 		}
@@ -178,8 +179,8 @@ func OneHeld(r *conns.Session, ctx context.Context, text, lock string, p *layout
 	return found, err
 }
 
-// Fetch runs a statement that returns at most one row with the columns Texts.Selected, and reads the row into the
-// parameter it. The result is false if there is no row.
+// Fetch runs a statement that returns the columns Texts.Selected of at most one row, and reads the row into the
+// parameter it. It returns false if there is no row.
 func Fetch(r *conns.Session, ctx context.Context, st *sql.Stmt, p *layout.Plan, it *engine.Item, args []any) (bool, error) {
 	rows, err := st.QueryContext(ctx, args...)
 	if err != nil {
@@ -245,18 +246,18 @@ func (s *Reader) List(ctx context.Context, q *engine.Query, visit func(*engine.I
 	return s.pool.ReadMetered(ctx, s.neededTable(p, q.Load), name, work)
 }
 
-// countedList is a list that sets Query.Total.
+// countedList is a list with a query that asks for the number of all items (Query.Total).
 type countedList struct {
 	query   *engine.Query
 	listing sqlquery.Listing
 	guard   *rights.Guard
 	read    func(r *conns.Session) error
-	several bool // several statements are needed
+	several bool // the list needs several statements
 }
 
 // listCounted reads a list and sets Query.Total. Normally the statement of the list also counts the items. A second
-// statement counts them in two cases: the first one would have too many values, or it returned no row, because the
-// page is behind the last item.
+// statement counts them in two cases: if the first one would have too many values, or if it returned no row, because
+// the page is behind the last item.
 func (s *Reader) listCounted(ctx context.Context, p *layout.Plan, name uint64, l *countedList) error {
 	total := l.query.Total
 	l.several = l.several || l.listing.Total == nil
@@ -342,7 +343,7 @@ func Each(r *conns.Session, ctx context.Context, p *layout.Plan, l sqlquery.List
 	})
 }
 
-// Clone returns the items of a listing, to be retained.
+// Clone returns copies of the items of a listing, which the caller may retain.
 func Clone(r *conns.Session, ctx context.Context, p *layout.Plan, l sqlquery.Listing) (items []*engine.Item, err error) {
 	err = Each(r, ctx, p, l, func(it *engine.Item) error {
 		items = append(items, it.Clone())
@@ -382,9 +383,9 @@ func (s *Reader) CountFor(ctx context.Context, p *layout.Plan, q *engine.Query, 
 	return n, err
 }
 
-// heldClause returns the end of a SELECT of rows of p. In a transaction of several calls, it locks the rows, so that
-// other transactions cannot change them before it ends. It is "" outside of such a transaction, and if the database has
-// only one writer.
+// heldClause returns a clause at the end of a SELECT of rows of p. In a transaction of several calls, the clause locks
+// the rows, so that other transactions cannot change them before this transaction ends. Otherwise, and if the database
+// has only one writer, the clause is "".
 func (s *Reader) heldClause(ctx context.Context, p *layout.Plan) string {
 	if s.traits.Lock == "" || s.pool.TransactionOf(ctx) == nil {
 		return ""

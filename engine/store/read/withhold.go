@@ -6,13 +6,13 @@ import (
 	"restsrv/engine"
 )
 
-// maxAgain is the maximum depth of nested lookups at which withheld attributes are computed again.
+// maxAgain is the maximum depth of nested lookups in which withheld attributes are computed again.
 const maxAgain = 3
 
-// ComputeAgain computes those attributes of items that are withheld from the account (see package rights). The items
-// are the result of a lookup for a formula, so they have the stored values. If the lookup is nested in maxAgain
-// others, the attributes become null instead. ComputeAgain stores the values that it computes, so that an item that
-// occurs again is not computed again. It does so even in a transaction, because no write happens during the call.
+// ComputeAgain computes the attributes of items for which the stored value is withheld from the account (see package
+// rights). The items are the result of a lookup for a formula, so they have stored values. If the lookup is nested in
+// maxAgain other lookups, ComputeAgain sets the attributes to null instead. It caches the computed values, so that the
+// same item is not computed twice. The cache is safe even in a transaction, because no write happens during the call.
 func (l *Lookups) ComputeAgain(ctx context.Context, items []*engine.Item) error {
 	g := l.r.Guard
 	if g == nil || len(g.RowsRead) == 0 {
@@ -77,7 +77,7 @@ func (l *Lookups) setWithheld(it *engine.Item, values engine.Values) {
 	}
 }
 
-// withLoaded adds items, and all items loaded with them, to the set all, and returns it.
+// withLoaded adds items, and all items that are loaded with them, to the set all. It returns the set.
 func withLoaded(items []*engine.Item, all map[*engine.Item]bool) map[*engine.Item]bool {
 	for _, it := range items {
 		if it == nil || all[it] {

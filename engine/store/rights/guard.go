@@ -1,6 +1,7 @@
-// Package rights applies the permissions of the caller to one call of the store. A Guard answers which items, attributes
-// and values the account may read, write and use in conditions. A nil Guard allows everything; the server uses it for its
-// own work. The rules themselves belong to engine.Guard; package sqlquery turns them into SQL.
+// Package rights applies the permissions of the caller to one call of the store. A Guard decides which items,
+// attributes and values the account may read and write, and which it may use in conditions. A nil Guard allows
+// everything; the server uses it for its own work. The rules themselves are defined by engine.Guard. Package sqlquery
+// turns them into SQL.
 package rights
 
 import (
@@ -15,13 +16,13 @@ import (
 type Guard struct {
 	asked    engine.Guard
 	RowsRead map[*engine.Property][]*engine.Class // for each cached property, the classes of the items from which its value was computed (see inputs.RowsRead)
-	hidden   map[*engine.Class][]*engine.Property // the maps cache results by class or plan; they are nil until first used
+	hidden   map[*engine.Class][]*engine.Property // cached, as are the other maps: by class or plan, nil until first used
 	withheld map[*engine.Class][]*engine.Property
 	pointers map[*layout.Plan][]*engine.Property
 }
 
-// Of returns the guard of the call with context ctx, or nil if the call has none. rowsRead is inputs.RowsRead of all
-// classes.
+// Of returns the guard of the call with context ctx, or nil if the call has no guard. rowsRead is the result of
+// inputs.RowsRead for all classes.
 func Of(ctx context.Context, rowsRead map[*engine.Property][]*engine.Class) *Guard {
 	if g := engine.GuardFrom(ctx); g != nil {
 		return &Guard{asked: g, RowsRead: rowsRead}
@@ -52,14 +53,14 @@ func (g *Guard) AllowsAll(may engine.Permission, c *engine.Class) bool {
 	return true
 }
 
-// NeverAllows reports whether the account has the permission for no item of the class.
+// NeverAllows reports whether there is no item of the class for which the account has the permission.
 func (g *Guard) NeverAllows(may engine.Permission, c *engine.Class) bool {
 	f := g.RowFilter(may, c)
 	return f != nil && f.Op == engine.OpConst
 }
 
-// MayCreate reports whether the account may create items of exactly the class c, as far as it is
-// known before the item is written.
+// MayCreate reports whether the account may create items of exactly the class c. The permission may also depend on the
+// values of the new item; that is checked after the write.
 func (g *Guard) MayCreate(c *engine.Class) bool { return g == nil || g.asked.Creates(c) }
 
 // Hides reports whether the account lacks the permission for property p. The class name and the id of an item are never
@@ -85,7 +86,7 @@ func (g *Guard) HiddenProperties(c *engine.Class) []*engine.Property {
 	return all
 }
 
-// HideValues removes hidden values and links from an item. Call it before formulas are computed.
+// HideValues removes hidden values and links from an item. Call it before formulas are computed from the item.
 func (g *Guard) HideValues(it *engine.Item) {
 	if g == nil {
 		return
@@ -98,7 +99,7 @@ func (g *Guard) HideValues(it *engine.Item) {
 	}
 }
 
-// HideLoaded removes hidden values from an item and from all items loaded with it.
+// HideLoaded removes hidden values from an item and from all items that were loaded with it.
 func (g *Guard) HideLoaded(it *engine.Item) {
 	if g == nil || it == nil {
 		return
@@ -112,9 +113,9 @@ func (g *Guard) HideLoaded(it *engine.Item) {
 	}
 }
 
-// CheckPath returns an error if a path contains an attribute that is hidden from the account or withheld (see
-// withholds). Call it for every path of a filter, an order, a position or an aggregation before the path is written
-// into a statement.
+// CheckPath returns an error if a path contains an attribute that is hidden from the account, or if a stored value in
+// the path is withheld from the account (see withholds). Call it for every path of a filter, an order, a position or
+// an aggregation before the path is written into a statement.
 func (g *Guard) CheckPath(c *engine.Class, path []*engine.Property) error {
 	if g == nil {
 		return nil
@@ -182,9 +183,9 @@ func (g *Guard) exprMentionsHidden(e *engine.Expr) bool {
 	return false
 }
 
-// MemberConditions returns the condition that selects the members of collection p. If the condition uses an
-// attribute that the account cannot use (see IsUnusable), the members would disclose its values. MemberConditions
-// then returns a condition that no item satisfies.
+// MemberConditions returns the condition that selects the members of collection p. If the condition uses an attribute
+// that the account cannot use (see IsUnusable), the members would disclose values of this attribute. In this case
+// MemberConditions returns a condition that no item satisfies.
 func (g *Guard) MemberConditions(p *engine.Property) *engine.Filter {
 	if g.mentionsHidden(p.Conditions) || g.withholds(p) {
 		return engine.Never()
@@ -192,7 +193,8 @@ func (g *Guard) MemberConditions(p *engine.Property) *engine.Filter {
 	return p.Conditions
 }
 
-// MemberSorting returns the sort order of the members of collection p, without attributes that the account cannot use.
+// MemberSorting returns the sort order of the members of collection p. It leaves out attributes that the account
+// cannot use.
 func (g *Guard) MemberSorting(p *engine.Property) []engine.Sort {
 	if g == nil {
 		return p.Sorting
@@ -206,11 +208,11 @@ func (g *Guard) MemberSorting(p *engine.Property) []engine.Sort {
 	return known
 }
 
-// Permissions lists the permissions that the account can have for some items of a class only (see RowFilter).
+// Permissions lists the permissions that an account can have for only some items of a class (see RowFilter).
 var Permissions = [...]engine.Permission{engine.MayRead, engine.MayWrite, engine.MayDelete}
 
-// NoItem returns the error for an item that was not found by its id. If the account may not read all items of the
-// class, the error is Denied, so that it does not reveal whether the item exists.
+// NoItem returns the error for an item that was not found by its id. If there are items of the class that the account
+// may not read, the error is Denied, so that it does not disclose whether the item exists.
 func (g *Guard) NoItem(c *engine.Class, id string) error {
 	if g.RowFilter(engine.MayRead, c) != nil {
 		return engine.Denied()
@@ -221,10 +223,10 @@ func (g *Guard) NoItem(c *engine.Class, id string) error {
 // UnknownReason is the Reason of the error that unknownAttribute returns.
 const UnknownReason = "unknown-attribute"
 
-// unknownAttribute returns the error for a name that a class does not have. It is also used for an attribute that is
-// hidden from the account.
+// unknownAttribute returns the error for an attribute that a class does not have. An attribute that is hidden from the
+// account gets the same error.
 func unknownAttribute(c *engine.Class, p *engine.Property) *engine.Error {
-	name, _, _ := strings.Cut(p.Name, "$") // an attribute of a structure is named by a path
+	name, _, _ := strings.Cut(p.Name, "$") // the name of an attribute of a structure contains the name of the structure, and $
 	e := engine.Errorf(engine.Invalid, UnknownReason, "class %s has no attribute %s", c.FullName, engine.Quote(name))
 	e.Class, e.Attribute = c.FullName, name
 	return e

@@ -7,11 +7,11 @@ import (
 	"restsrv/engine/store/layout"
 )
 
-// A cached attribute has one stored value, which may be computed from many items. The value is withheld from an account
-// that may not read all of these items: when the account reads the attribute, the value is computed again from the
-// items that it may read, as if the attribute were not cached. The account cannot use such an attribute in filters,
-// sort orders, searches and aggregations, because these use stored values only. Accounts that may read whole classes
-// get the stored value at no cost.
+// A cached attribute has one stored value, which may be computed from many items. The stored value is withheld from an
+// account that may not read all of these items: for this account, the value is computed again from the items that the
+// account may read, as if the attribute were not cached. Filters, sort orders, searches and aggregations use only
+// stored values, so the account cannot use the attribute in them. An account that may read all items of the classes
+// gets the stored value at no extra cost.
 
 // withholds reports whether the stored value of a property is withheld from the account.
 func (g *Guard) withholds(p *engine.Property) bool {
@@ -46,8 +46,8 @@ func (g *Guard) WithheldIn(c *engine.Class) []*engine.Property {
 	return all
 }
 
-// ComputesFor reports whether the plan's class or a descendant has an attribute that is withheld from the account.
-// Such an attribute is computed again for the account.
+// ComputesFor reports whether the plan's class or a descendant has an attribute that must be computed again for the
+// account, because the stored value is withheld.
 func (g *Guard) ComputesFor(p *layout.Plan) bool {
 	if g == nil || !p.CachedBelow {
 		return false
@@ -70,7 +70,7 @@ func (g *Guard) Withhold(items []*engine.Item) {
 // WithheldReason is the Reason of the error that withheldAttribute returns.
 const WithheldReason = "calculated"
 
-// withheldAttribute returns the error for a condition that uses an attribute with a withheld value.
+// withheldAttribute returns the error for a condition that uses an attribute with a withheld stored value.
 func withheldAttribute(c *engine.Class, p *engine.Property) *engine.Error {
 	e := engine.Errorf(engine.Invalid, WithheldReason,
 		"attribute %s is calculated from objects that the account may not all read: the account can neither filter nor sort by it", engine.Quote(p.Name))
@@ -78,7 +78,8 @@ func withheldAttribute(c *engine.Class, p *engine.Property) *engine.Error {
 	return e
 }
 
-// MayMeet reports whether the stored search words of items of class c may include words that the account may not read.
+// MayMeet reports whether the stored search words of items of class c may include words of attributes that the account
+// cannot use.
 func (g *Guard) MayMeet(c *engine.Class) bool {
 	for _, p := range SearchedIn(c) {
 		if g.IsUnusable(p) {

@@ -7,8 +7,8 @@ import (
 	"restsrv/engine/store/layout"
 )
 
-// checkValues returns Denied if v has a value for an attribute that the account may not change. Values that a write
-// ignores, such as those of calculated attributes, are allowed.
+// checkValues returns Denied if v has a value for an attribute that the account may not change. It ignores values that
+// a write ignores, such as those of calculated attributes.
 func (g *Guard) checkValues(c *engine.Class, v engine.Values) error {
 	if g == nil {
 		return nil
@@ -22,9 +22,10 @@ func (g *Guard) checkValues(c *engine.Class, v engine.Values) error {
 	return nil
 }
 
-// CheckWrite returns Denied in two cases. The first is that the account has none of the listed permissions for any
-// item of class c; in the list, MayUse stands for the permission to create an item. The second is that v has a value
-// for an attribute that the account may not change.
+// CheckWrite returns Denied in two cases:
+//   - The account has, for all items of class c, not even one of the listed permissions. In the list, MayUse stands
+//     for the permission to create an item.
+//   - v has a value for an attribute that the account may not change.
 func (g *Guard) CheckWrite(c *engine.Class, v engine.Values, of ...engine.Permission) error {
 	if g == nil {
 		return nil
@@ -41,10 +42,10 @@ func (g *Guard) CheckWrite(c *engine.Class, v engine.Values, of ...engine.Permis
 	return g.checkValues(c, v)
 }
 
-// CheckReclass returns Denied if the account may not move the item it to the class to. The account must be allowed
-// to create items of the new class. It must also be allowed to read all attributes that the new class lacks: whether
-// the move succeeds depends on their values, so it would disclose whether they have a value. read reports whether
-// the account may read the item.
+// CheckReclass returns Denied if the account may not change the class of the item it to the class to. The account
+// needs the permission to create items of the new class. It also needs the permission to read the attributes that the
+// new class lacks: the change fails if they have a value, which would disclose that they have one. read reports
+// whether the account may read the item.
 func (g *Guard) CheckReclass(it *engine.Item, to *engine.Class, read bool) error {
 	if g == nil {
 		return nil
@@ -60,8 +61,8 @@ func (g *Guard) CheckReclass(it *engine.Item, to *engine.Class, read bool) error
 	return nil
 }
 
-// RestrictsTarget reports whether there may be items of class c to which the account may not refer. To refer to an
-// item, the account needs the permission to read it or to use it.
+// RestrictsTarget reports whether the account may be forbidden to refer to some items of class c. To refer to an item,
+// the account needs the permission to read it or the permission to use it.
 func (g *Guard) RestrictsTarget(c *engine.Class) bool {
 	return c != nil && g.RowFilter(engine.MayRead, c) != nil && g.RowFilter(engine.MayUse, c) != nil
 }
@@ -87,8 +88,8 @@ func (g *Guard) RestrictedReferences(p *layout.Plan) []*engine.Property {
 	return all
 }
 
-// SkipsRowChecks reports whether the account may insert and update all items of the plan's class, so that they need not
-// be checked one by one.
+// SkipsRowChecks reports whether the account may insert and update all items of the plan's class. If so, the items
+// need not be checked one by one.
 func (g *Guard) SkipsRowChecks(p *layout.Plan) bool {
 	return g == nil || g.RowFilter(engine.MayUse, p.Class) == nil && g.RowFilter(engine.MayWrite, p.Class) == nil && len(g.RestrictedReferences(p)) == 0
 }

@@ -27,7 +27,7 @@ func (u *upgrader) createAll(tables []*layout.Table) error {
 		return err
 	}
 	for _, t := range tables {
-		if err := u.updateExtras(t); err != nil { // creates extras that belonged to another table before
+		if err := u.updateExtras(t); err != nil { // creates extras of the new table that belonged to another table before
 			return err
 		}
 	}
@@ -94,7 +94,7 @@ func (u *upgrader) dropTable(name string) error {
 		return err
 	}
 	u.memory.ForgetTable(name)
-	if err := u.writeMemory(); err != nil { // before the rows are deleted
+	if err := u.writeMemory(); err != nil { // the queued rows must be written first, because some of them are deleted here
 		return err
 	}
 	return u.exec("DELETE FROM ", MemoryTable, ` WHERE "root" = `, sqldb.QuoteText(name),
@@ -112,7 +112,8 @@ func (u *upgrader) rememberAll(t *layout.Table) {
 	}
 }
 
-// updateIndex creates the index that column col should have. had is the kind of index that the column has now.
+// updateIndex replaces the index of column col by the kind of index that the column should have. had is the present
+// kind.
 func (u *upgrader) updateIndex(t *layout.Table, col *layout.Column, had string) error {
 	wants := col.IndexKind()
 	if had == wants {
@@ -186,8 +187,8 @@ func (u *upgrader) updateColumns(t *layout.Table) error {
 	return u.makeSearchable(t)
 }
 
-// checkRemoved adds a problem if a property was removed or is now stored in another column while objects have a value
-// for it. If no object has a value, the old column stays in the table, and the memory records that it is unused.
+// checkRemoved adds a problem if objects have a value for a property that was removed or is now stored in another
+// column. If there are no such values, the old column stays in the table, and the memory records that it is unused.
 func (u *upgrader) checkRemoved(t *layout.Table, c *engine.Class) error {
 	for name, old := range u.memory.Classes[c.FullName] {
 		if name == "" || old.Gone || old.Root != t.Name {
@@ -216,14 +217,14 @@ func (u *upgrader) checkRemoved(t *layout.Table, c *engine.Class) error {
 	return nil
 }
 
-// addTypeChange adds the problem that a property has changed its type while objects have values for it. now is its new
-// column, and objects the number of objects with a value.
+// addTypeChange adds the problem that the type of a property has changed while objects have values for it. now is the
+// new column of the property, and objects is the number of objects with a value.
 func (u *upgrader) addTypeChange(class, property, kind string, now *layout.Column, objects int64) {
 	u.problems.Add("class %s: property %s was %s and would become %s, but %d objects have a value for it: give the new property another name, or export the objects and import them after the change, or clear the values first",
 		class, engine.Quote(property), kind, now.Type, objects)
 }
 
-// updateColumn changes a column as its property requires, or adds it.
+// updateColumn adds a column to the table, or changes it as its property requires.
 func (u *upgrader) updateColumn(t *layout.Table, col *layout.Column) error {
 	kind, indexes, there := u.memory.FindColumn(t.Name, col.Name)
 	if left, known := u.memory.Classes[layout.LeftMark][t.Name+" "+col.Name]; known && left.Kind != col.Type.String() {
@@ -254,7 +255,7 @@ func (u *upgrader) updateColumn(t *layout.Table, col *layout.Column) error {
 	if err := u.dropIndexes(t, col); err != nil {
 		return err
 	}
-	if err := u.dropExtras(t.Name, false); err != nil { // an index may use the column; updateExtras creates it again
+	if err := u.dropExtras(t.Name, false); err != nil { // an extra may be an index on the column; updateExtras creates the extras again
 		return err
 	}
 	if err := u.exec("ALTER TABLE ", t.Quoted, " DROP COLUMN ", col.Quoted); err != nil {
@@ -266,8 +267,8 @@ func (u *upgrader) updateColumn(t *layout.Table, col *layout.Column) error {
 	return u.updateIndex(t, col, "")
 }
 
-// updateProperty records a property in the memory. If the property is new and requires a value, existing objects of the
-// class get its default. If it has new requirements, their values are checked.
+// updateProperty records a property in the memory. If the property is new and requires a value, existing objects of
+// the class get its default. If a known property has new requirements, the values of the objects are checked.
 func (u *upgrader) updateProperty(t *layout.Table, c *engine.Class, p *engine.Property) error {
 	old, known := u.memory.Classes[c.FullName][p.Name]
 	now := layout.NewKept(t, c, p)
@@ -306,7 +307,7 @@ func (u *upgrader) warnMissingValues(t *layout.Table, c *engine.Class, p *engine
 	return err
 }
 
-// raiseNumber prepares the counter of a property that has become autoassigned: it raises the counter to the highest
+// raiseNumber prepares the counter of a property that has become autoassigned, by raising the counter to the highest
 // stored number.
 func (u *upgrader) raiseNumber(t *layout.Table, p *engine.Property) error {
 	var highest sql.NullInt64
@@ -318,8 +319,8 @@ func (u *upgrader) raiseNumber(t *layout.Table, p *engine.Property) error {
 	return err
 }
 
-// fillDefault gives the default value of a new property to all objects of the class. It adds a problem if there are
-// objects and the property must have a value but has no default.
+// fillDefault gives the default value of a new property to all objects of the class. If the property must have a value
+// but has no default, and there are objects, it adds a problem.
 func (u *upgrader) fillDefault(t *layout.Table, c *engine.Class, p *engine.Property) error {
 	if p.Nullable || p.Optional {
 		return nil

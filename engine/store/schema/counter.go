@@ -15,16 +15,15 @@ const CounterTable = `"##counter"`
 
 const counterDDL = `CREATE TABLE IF NOT EXISTS ` + CounterTable + ` ("name" TEXT NOT NULL PRIMARY KEY, "value" BIGINT NOT NULL)`
 
-// LastNumber is the greatest value of a counter. Beyond it, databases would fail or continue with reals.
+// LastNumber is the greatest value of a counter. A greater number would make databases fail, or continue with reals.
 const LastNumber = math.MaxInt64
 
-// StoredNumber is the SQL expression for the value of a counter, limited to LastNumber. Earlier versions let SQLite
-// count further, as a real.
+// StoredNumber is the SQL expression for the value of a counter, limited to LastNumber. A stored value can be greater,
+// because earlier versions let SQLite count further with reals.
 const StoredNumber = `CASE WHEN "value" > 9223372036854775807 THEN 9223372036854775807 ELSE "value" END`
 
-// NextNumbers takes the next n numbers of a counter and returns the first of them. ok is false if
-// the counter has fewer than n numbers left. Other transactions that use the counter wait until
-// this one ends.
+// NextNumbers takes the next n numbers of a counter and returns the first of them. ok is false if the counter has
+// fewer than n numbers left. Other transactions that use the counter wait until the transaction of w ends.
 func NextNumbers(w *conns.Session, name string, n int64) (first int64, ok bool, err error) {
 	b := sqldb.NewBuilder(w.Dialect.Traits())
 	b.Add("INSERT INTO ", CounterTable, ` ("name", "value") VALUES (`)
@@ -83,17 +82,17 @@ func raiseStatement(tr sqldb.Traits, name string, atLeast int64) *sqldb.Builder 
 	return b
 }
 
-// CounterName returns the name of the counter of an autoassigned int. All classes of a table share it, because their
-// keys must differ.
+// CounterName returns the name of the counter of an autoassigned int. All classes of a table share the counter,
+// because their items must have different keys.
 func CounterName(t *layout.Table, p *engine.Property) string {
 	return t.Classes[0].FullName + "#" + p.Name
 }
 
-// Farthest limits how far a client can raise a counter by giving a number. A number above Farthest does not raise it.
-// So no client can exhaust the counter, or raise it beyond 2^53, above which JavaScript reads numbers from JSON
-// inexactly.
+// Farthest limits how far a client can raise a counter by giving a number. A number above Farthest does not raise the
+// counter. So a client can neither exhaust the counter nor raise it beyond 2^53, where JavaScript can no longer read
+// all numbers of JSON exactly.
 const Farthest = 1 << 52
 
-// NamedCounter returns the name under which a counter of formulas is stored. It differs from the names of all counters
-// of properties, because those begin with the name of a class.
+// NamedCounter returns the name under which a counter of formulas is stored. It begins with #, while the name of the
+// counter of a property begins with the name of a class, so the names are different.
 func NamedCounter(name string) string { return "#" + name }

@@ -9,9 +9,8 @@ import (
 	"restsrv/engine/store/sqldb"
 )
 
-// updateExtras creates the missing extras of a table (see layout.Extra). It drops the extras that the table no
-// longer has. If a removed collection still has links, it adds a problem, unless the class of the collection was
-// removed too.
+// updateExtras creates the missing extras of a table (see layout.Extra), and drops the extras that the table no longer
+// has. It adds a problem if a collection with links was removed while the class of the collection still exists.
 func (u *upgrader) updateExtras(t *layout.Table) error {
 	wanted := map[string]bool{}
 	for _, e := range t.Extras {
@@ -44,8 +43,8 @@ func (u *upgrader) updateExtras(t *layout.Table) error {
 	return nil
 }
 
-// hiddenLinks adds a problem if class c declares an inherited collection again, but as another type, and objects of
-// c have members in the collection.
+// hiddenLinks adds a problem if class c declares an inherited collection as a property of another type, although
+// objects of c have members in the collection.
 func (u *upgrader) hiddenLinks(t *layout.Table, c *engine.Class) error {
 	if c.Ancestor == nil {
 		return nil

@@ -1,6 +1,7 @@
-// Package schema creates and changes the tables of a database, so that they fit a layout: tables, columns, indexes,
-// tables of links, and search words, in one transaction. It refuses changes that would lose data. A system table, the
-// memory, records what was created (MemoryTable). The package also contains the counters of autoassigned numbers.
+// Package schema creates and changes the tables of a database so that they fit a layout. This includes columns,
+// indexes, tables of links, and search words. All changes are made in one transaction; changes that would lose data
+// are refused. A system table, the memory, records the created tables and columns (MemoryTable). The package also
+// contains the counters of autoassigned numbers.
 package schema
 
 import (
@@ -26,14 +27,14 @@ type Upgrade struct {
 	Traits sqldb.Traits
 	Log    *slog.Logger
 	Layout *layout.Layout
-	Fresh  bool // set by an upgrade: the database is new, and Store.Seed has not succeeded yet
+	Fresh  bool // set by UpgradeIn: the database is new, and Store.Seed has not succeeded yet
 }
 
 // failureKind returns the kind of failure of err.
 func (s *Upgrade) failureKind(err error) sqldb.Failure { return conns.Classify(s.Db.Dialect, err) }
 
-// UpgradeTables changes the tables as the classes require. If they fit already, it only reads. If several processes
-// upgrade at the same time, they do so one after the other.
+// UpgradeTables changes the tables as the classes require. If the tables fit already, it only reads. If several
+// processes upgrade a database at the same time, they do so one after the other.
 func (s *Upgrade) UpgradeTables(ctx context.Context) error {
 	conn, err := s.Db.Write.Connx(ctx)
 	if err != nil {
@@ -57,8 +58,8 @@ func (s *Upgrade) UpgradeTables(ctx context.Context) error {
 	}
 }
 
-// UpgradeTime limits how long an upgrade tries to lock the tables that it changes. Each attempt waits only for a
-// moment, because other requests wait behind it.
+// UpgradeTime limits how long an upgrade tries to lock the tables that it changes. Other requests wait behind such an
+// attempt, so each attempt waits only for a moment.
 const UpgradeTime = time.Minute
 
 // TablesInUse returns the error of an upgrade that could not lock the tables.
@@ -85,8 +86,8 @@ func (s *Upgrade) upgradeOnce(ctx context.Context, conn *sqlx.Conn) error {
 	return err
 }
 
-// The guard is a row that a process locks before it reads and changes the tables. If a transaction locks the whole
-// database, no guard is needed.
+// The guard is a row that a process locks before it reads and changes the tables. A database whose write transactions
+// lock the whole database needs no guard.
 const (
 	guardTable = `"##guard"`
 	guardDDL   = `CREATE TABLE IF NOT EXISTS ` + guardTable + ` ("id" INTEGER PRIMARY KEY)`
@@ -94,9 +95,9 @@ const (
 	guardLock  = `SELECT "id" FROM ` + guardTable
 )
 
-// makeGuard creates the guard if it does not exist. If several processes create it at the same time, only one may
-// succeed. The errors of the others differ between databases, so makeGuard tries again after any error, unless the
-// database is unavailable.
+// makeGuard creates the guard if it does not exist. If several processes create it at the same time, all but one may
+// fail. The errors differ between databases, so makeGuard tries again after any error, except if the database is
+// unavailable.
 func (s *Upgrade) makeGuard(ctx context.Context, conn *sqlx.Conn) error {
 	if s.Traits.Lock == "" {
 		return nil
@@ -120,7 +121,7 @@ func (s *Upgrade) PassGuard(ctx context.Context, conn *sqlx.Conn) error {
 	if s.Traits.Lock == "" {
 		return nil
 	}
-	if s.Traits.Patient != "" { // other processes may build indexes for minutes
+	if s.Traits.Patient != "" { // wait longer, because another process may build indexes for minutes while it holds the guard
 		if _, err := conn.ExecContext(ctx, s.Traits.Patient); err != nil {
 			return err
 		}
@@ -184,7 +185,7 @@ func (u *upgrader) adaptAll() error {
 			missing = append(missing, t)
 		}
 	}
-	if len(u.problems.Problems) == 0 { // if there are problems, a table may already exist under a similar name
+	if len(u.problems.Problems) == 0 { // a problem may be that a table of a similar name exists
 		if err := u.createAll(missing); err != nil {
 			return err
 		}
@@ -192,7 +193,7 @@ func (u *upgrader) adaptAll() error {
 	return u.warnUnseen()
 }
 
-// upgrader is one run of UpgradeTables. Changes that the stored data does not permit are collected in problems; an
+// upgrader is one run of UpgradeTables. The field problems collects changes that the stored data does not permit. An
 // error of the database ends the run.
 type upgrader struct {
 	ctx       context.Context
@@ -244,8 +245,8 @@ func (u *upgrader) adaptTable(t *layout.Table) error {
 	return u.updateExtras(t)
 }
 
-// findKnown reports whether t exists in the database. It also notes whether the table has rows of other classes, and
-// checks classes of t that were stored in another table before.
+// findKnown reports whether t exists in the database. It also notes in t whether the table has rows of classes that
+// are not in t, and checks classes of t that were stored in another table before.
 func (u *upgrader) findKnown(t *layout.Table) (bool, error) {
 	names := map[string]bool{}
 	for _, c := range t.Classes {
@@ -264,8 +265,8 @@ func (u *upgrader) findKnown(t *layout.Table) (bool, error) {
 	return len(classes) > 0, nil
 }
 
-// checkMoved adds a problem if a class of t still has objects in another table, in which it was stored before. k is
-// the row of MemoryTable for the class.
+// checkMoved checks a class of t that was stored in another table before. It adds a problem if objects of the class
+// are still in that table. k is the row of MemoryTable for the class.
 func (u *upgrader) checkMoved(t *layout.Table, k layout.Kept) error {
 	n, err := u.countRows(u.traits.Quote(k.Root) + " WHERE " + layout.ClassColumn + " = " + sqldb.QuoteText(k.Class))
 	if err != nil {
@@ -279,8 +280,8 @@ func (u *upgrader) checkMoved(t *layout.Table, k layout.Kept) error {
 	return nil
 }
 
-// dropAbandoned drops a table in which no class is stored any more, if it is empty. Otherwise a new class with its name
-// could not be stored.
+// dropAbandoned drops an empty table in which no class is stored any more. If the table stayed, a new class with its
+// name could not be stored.
 func (u *upgrader) dropAbandoned(name string) error {
 	if slices.ContainsFunc(u.tables, func(t *layout.Table) bool { return t.Name == name }) {
 		return nil
@@ -292,8 +293,8 @@ func (u *upgrader) dropAbandoned(name string) error {
 	return u.dropTable(name)
 }
 
-// warnUnseen logs a warning for each class that no longer exists but has objects, for example because it was renamed.
-// It does not warn in commands that load no classes of the application.
+// warnUnseen logs a warning for each removed class that still has objects; it may have been renamed. It does not warn
+// in commands that load no classes of the application.
 func (u *upgrader) warnUnseen() error {
 	seen, application := map[string]bool{}, false
 	for _, t := range u.tables {
@@ -318,8 +319,8 @@ func (u *upgrader) warnUnseen() error {
 	return nil
 }
 
-// compareClass compares the key and the table of a class with the memory. If the returned text is not "", it describes
-// a change that is impossible in a table with rows.
+// compareClass compares the key and the table of a class with the memory. It returns a description of a change that is
+// impossible in a table with rows, or "" if there is no such change.
 func (u *upgrader) compareClass(t *layout.Table, c *engine.Class) (string, error) {
 	old, ok := u.memory.FindClass(c.FullName)
 	if !ok || old.Root != t.Name {
@@ -366,14 +367,14 @@ func (u *upgrader) writeMemory() error {
 	return nil
 }
 
-// MemoryTable records the classes as they are stored. It has one row for each property of a class. For each class,
-// it also has a row with an empty property; the column kind of this row describes the key of the class.
+// MemoryTable records the stored classes. It has one row for each property of a class, and one row with an empty
+// property for each class. In the latter, the column kind describes the key of the class.
 const MemoryTable = `"##schema"`
 
 const memoryDDL = `CREATE TABLE IF NOT EXISTS ` + MemoryTable + ` ("class" TEXT NOT NULL, "property" TEXT NOT NULL, "root" TEXT NOT NULL, "kind" TEXT NOT NULL, "indexes" TEXT NOT NULL, "gone" BOOLEAN NOT NULL, PRIMARY KEY ("class", "property"))`
 
-// A row of MemoryTable with this class name, which no class can have, marks a database that has tables, but in which
-// Store.Seed has not succeeded yet.
+// FreshMark is the class name of a row of MemoryTable that marks a new database: it has tables, but Store.Seed has not
+// succeeded yet. No class can have this name. CountFresh counts such rows, and ForgetFresh deletes them.
 const (
 	FreshMark   = "##fresh"
 	ForgetFresh = `DELETE FROM ` + MemoryTable + ` WHERE "class" = '` + FreshMark + `'`

@@ -39,7 +39,7 @@ func (s *Sequences) LastNumbers(ctx context.Context, name string) (map[string]in
 	err := s.Pool.RunRead(ctx, func(r *conns.Session) error {
 		return r.VisitRows(b, 2, func(row []any) {
 			name := sqldb.TextOf(row[0])[len(NamedCounter("")):]
-			if n, _ := sqldb.ReadValue(engine.Int, row[1]).(int64); !strings.Contains(name, "#") { // counters of the server's own items have a #
+			if n, _ := sqldb.ReadValue(engine.Int, row[1]).(int64); !strings.Contains(name, "#") { // a counter with a # in its name is for items of the server itself
 				all[name] = n
 			}
 		})

@@ -26,15 +26,15 @@ func (u *upgrader) wordsDDL(t *layout.Table) (ddl []string) {
 	return ddl
 }
 
-// makeSearchable adds the column and the index of search words to an existing table if the classes need them. If the
-// searched properties have changed, it computes the words of all items again.
+// makeSearchable adds the column and the index of search words to an existing table if the classes need them. It
+// computes the words of all items again if the searched properties have changed.
 func (u *upgrader) makeSearchable(t *layout.Table) error {
 	wanted := t.WordsRow()
 	had, there := u.memory.Classes[layout.SearchMemory][t.Name]
 	switch {
 	case !t.HasWords():
 		if there && had.Kind != "" {
-			had.Kind = "" // from now on, writes do not update the words
+			had.Kind = "" // later writes do not update the words
 			u.rememberRow(had)
 		}
 		return nil

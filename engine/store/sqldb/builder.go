@@ -57,8 +57,8 @@ func (b *Builder) Placeholder(v any) string {
 	return string(b.appendPlaceholder(nil))
 }
 
-// AddPage writes LIMIT and OFFSET, the end of a statement that returns one page. Without the casts, SQLite would
-// prepare the statement again for each value.
+// AddPage writes LIMIT and OFFSET at the end of a statement that returns one page. The casts keep SQLite from
+// preparing the statement again for each value.
 func (b *Builder) AddPage(count, offset int64) {
 	b.Add(" LIMIT CAST(")
 	b.Bind(count)
@@ -71,8 +71,8 @@ func (b *Builder) AddPage(count, offset int64) {
 func (b *Builder) Text() string { return string(b.SQL) }
 
 // Capture calls write and returns the text that write adds to the statement. The text is removed from the statement,
-// but its arguments stay bound. Unless placeholders are numbered, the caller must add the returned text before it binds
-// other values, because arguments and placeholders must have the same order.
+// but its arguments stay bound. Arguments and placeholders must have the same order. Therefore, if placeholders are
+// not numbered, the caller must add the returned text before it binds other values.
 func (b *Builder) Capture(write func()) string {
 	at := len(b.SQL)
 	write()
@@ -81,8 +81,8 @@ func (b *Builder) Capture(write func()) string {
 	return text
 }
 
-// Insert inserts text into the statement, before the byte with the index at. The text must not contain placeholders
-// unless they are numbered.
+// Insert inserts text into the statement, before the byte with the index at. If placeholders are not numbered, the
+// text must not contain any.
 func (b *Builder) Insert(at int, text string) {
 	b.SQL = slices.Insert(b.SQL, at, []byte(text)...)
 }
@@ -100,12 +100,12 @@ func Encode(v any) any {
 	return v
 }
 
-// IsConverted reports whether the database returns values of type t as another Go type than engine.Values should
-// have. If so, Decode must convert the values.
+// IsConverted reports whether the database returns values of type t as a Go type other than the one in engine.Values.
+// If so, Decode must convert the values.
 func IsConverted(t engine.PropertyType) bool {
 	switch t {
 	case engine.Real, engine.DecimalNum, engine.DateTime, engine.Boolean:
-		return true // SQLite returns a whole real of a row that was just written as an int
+		return true // if a row was just written, SQLite returns its whole reals as ints
 	}
 	return t.JSON()
 }
@@ -150,7 +150,7 @@ func QuoteText(s string) string {
 	return "'" + strings.ReplaceAll(s, "'", "''") + "'"
 }
 
-// WriteIn writes the condition that a column has one of the values. There must be at least one value.
+// WriteIn writes the condition that the value of a column is one of values. There must be at least one value.
 func WriteIn(d Dialect, b *Builder, column string, t engine.PropertyType, values []any) {
 	encoded := make([]any, len(values))
 	for i, v := range values {
@@ -159,9 +159,9 @@ func WriteIn(d Dialect, b *Builder, column string, t engine.PropertyType, values
 	b.Add(d.In(column, t, encoded, b.Placeholder))
 }
 
-// Unnest writes a call of the SQL function unnest(), which turns arrays into a table. values holds the values of all
-// rows, row by row. Unnest binds them as one array for each column, so there are as many arrays as types, the types
-// of the columns. If values is empty, the arrays are empty.
+// Unnest writes a call of the SQL function unnest(), which turns arrays into a table. types are the types of the
+// columns, and values holds the values of all rows, row by row. Unnest binds one array for each column. If values is
+// empty, the arrays are empty.
 func (b *Builder) Unnest(d Dialect, types []engine.PropertyType, values []any) {
 	column := make([]any, 0, len(values)/len(types))
 	b.Add("unnest(")
@@ -178,8 +178,8 @@ func (b *Builder) Unnest(d Dialect, types []engine.PropertyType, values []any) {
 	b.Add(")")
 }
 
-// ReadValue converts the value of a column or of a computed expression of type t, as the driver returned it. In
-// contrast to Decode, it makes computed decimals canonical.
+// ReadValue converts a value of type t that the driver returned for a column or a computed expression. In contrast to
+// Decode, it makes computed decimals canonical.
 func ReadValue(t engine.PropertyType, v any) any {
 	if b, ok := v.([]byte); ok {
 		v = string(b)
@@ -192,7 +192,7 @@ func ReadValue(t engine.PropertyType, v any) any {
 	return Decode(t, v)
 }
 
-// TextOf converts a text that the driver has returned as string or []byte. It returns "" for null.
+// TextOf converts a text that the driver has returned as string or []byte to a string. It returns "" for null.
 func TextOf(v any) string {
 	switch v := v.(type) {
 	case string:
@@ -203,18 +203,20 @@ func TextOf(v any) string {
 	return ""
 }
 
-// SkipExisting ends an INSERT: a row is not inserted if a row with the same values in the columns exists already.
+// SkipExisting ends an INSERT, and makes it skip each row for which a row with the same values in the columns exists
+// already.
 func (b *Builder) SkipExisting(columns ...string) {
 	b.Add(b.Clauses.OnConflict, strings.Join(columns, ", "), b.Clauses.DoNothing)
 }
 
-// UpdateExisting is followed by assignments: if a row with the values in the columns exists already, an INSERT changes
-// it instead of inserting another one.
+// UpdateExisting ends the rows of an INSERT, and must be followed by assignments. For each row, if a row with the same
+// values in the columns exists already, the INSERT applies the assignments to the existing row instead.
 func (b *Builder) UpdateExisting(columns ...string) {
 	b.Add(b.Clauses.OnConflict, strings.Join(columns, ", "), b.Clauses.DoUpdate)
 }
 
-// AssignNew writes assignments of the values that were to be inserted, after UpdateExisting.
+// AssignNew writes assignments after UpdateExisting: the existing row gets the values of the row to insert in the
+// columns.
 func (b *Builder) AssignNew(columns ...string) {
 	for i, column := range columns {
 		b.Add([]string{"", ", "}[min(i, 1)], column, " = ", b.Clauses.Excluded, column)

@@ -9,9 +9,9 @@ import (
 // Result describes the columns that a statement returns, and how a row is read from them. A row has one slot for each
 // Field.
 //
-// In SQLite, which runs in this process, every returned column costs extra time. Therefore all text columns are
-// packed into one column, one value after the other. A value that is not null is written as a mark followed by the
-// text; null is written as nothing. Each value ends with U+0000, which stored texts never contain.
+// SQLite runs in this process, where every returned column costs extra time. Therefore all text columns are packed
+// into one column, one value after the other. A value that is not null consists of a mark and the text, and null is an
+// empty string. Each value ends with U+0000, which stored texts never contain.
 type Result struct {
 	List   string // the columns, for SELECT or RETURNING
 	Slots  int
@@ -19,16 +19,16 @@ type Result struct {
 	Alone  []int // slots that have a column each, in the order of the columns
 }
 
-// Field describes the value of one slot. Column is its SQL expression; if it is "", the slot is not fetched and stays
-// nil. Text reports that the value is a text.
+// Field describes the value of one slot. Column is its SQL expression, or "" for a slot that is not fetched and stays
+// nil. Text is true if the value is a text.
 type Field struct {
 	Column string
 	Text   bool
 }
 
-// These limits keep the SQL within what SQLite can parse. maxPacked is the maximum number of texts that a statement
-// packs into one column (see Result); further texts have a column each. MaxArguments is the maximum number of columns
-// in one call of a function.
+// These limits keep the SQL within the limits of SQLite's parser. maxPacked is the maximum number of texts that a
+// statement packs into one column (see Result); further texts have a column each. MaxArguments is the maximum number
+// of columns in one call of a function.
 const (
 	maxPacked    = 240
 	MaxArguments = 60

@@ -12,7 +12,7 @@ import (
 	"restsrv/engine/store/storetest"
 )
 
-// benchStore has 10,000 items with a key and three texts, as in the sample.
+// benchStore returns a store of 10,000 items with a key and three texts, as in the sample application.
 func benchStore(b *testing.B, synchronous string) (*store.Store, *engine.Class) {
 	c := storetest.NewClass("note", storetest.Prop("id", engine.GUID), storetest.Prop("name", engine.String, func(p *engine.Property) { p.Indexed = true }),
 		storetest.Prop("text", engine.Text), storetest.Prop("html", engine.HTML))
@@ -44,7 +44,7 @@ func benchRecords(c *engine.Class, from, n int) []engine.Record {
 	return records
 }
 
-// request returns a context that can end, as that of an HTTP request.
+// request returns a context that can end, like the context of an HTTP request.
 func request(b *testing.B) context.Context {
 	ctx, cancel := context.WithCancel(b.Context())
 	b.Cleanup(cancel)

@@ -14,8 +14,8 @@ import (
 	"restsrv/engine/store/storetest"
 )
 
-// TestLookupsOfAList: a formula that does not depend on its item adds one statement to a list, regardless of its
-// length.
+// TestLookupsOfAList checks a list with a formula that does not depend on the item. The formula must add only one
+// statement to the list, regardless of the length of the list.
 func TestLookupsOfAList(t *testing.T) {
 	prop := storetest.Prop
 	c := storetest.NewClass("note", prop("id", engine.String), prop("best", engine.Int), prop("all", engine.Int), prop("rank", engine.Int))

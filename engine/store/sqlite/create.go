@@ -5,19 +5,19 @@ import (
 	"errors"
 )
 
-// fewStatements is the number of statements from which createTables sets rows of sqlite_schema aside (see
-// startAside). For fewer statements, setting rows aside costs more time than it saves.
+// fewStatements is the minimum number of statements for which createTables sets rows of sqlite_schema aside (see
+// startAside). For fewer statements, this would cost more time than it saves.
 const fewStatements = 50
 
-// asideEvery is the maximum number of statements that createTables runs before it sets the rows of sqlite_schema aside
-// again (see startAside).
+// asideEvery is the number of statements after which createTables sets the rows of sqlite_schema aside again (see
+// startAside).
 const asideEvery = 100
 
-// SQLite searches the whole list of tables and indexes, sqlite_schema, after each statement that adds to it. The time
-// for thousands of statements would grow with the square of their number. Therefore the list is kept short while the
-// statements run: its rows are set aside, which means that they are moved to a temporary table. The connection has the
-// tables in memory and does not read the list again before the transaction ends. Before that, the rows are put back in
-// their order, so other connections never see a list without them, not even after a crash.
+// SQLite keeps the list of tables and indexes in sqlite_schema. It searches the whole list after each statement that
+// adds to it, so the time for thousands of statements would grow with the square of their number. Therefore the list
+// is kept short while the statements run: its rows are set aside, that is, moved to a temporary table. The connection
+// has the tables in memory and does not read the list before the transaction ends. At the end of the transaction, the
+// rows are put back in their order. So other connections never see an incomplete list, not even after a crash.
 const (
 	startAside  = "CREATE TEMP TABLE set_aside AS SELECT * FROM main.sqlite_schema WHERE 0"
 	copyAside   = "INSERT INTO temp.set_aside SELECT * FROM main.sqlite_schema ORDER BY rowid"
@@ -41,7 +41,7 @@ func createTables(ctx context.Context, statements []string, exec func(context.Co
 	if len(statements) < fewStatements {
 		return run(statements...)
 	}
-	// A rollback restores the list, but not the setting.
+	// A rollback restores the list, but not the setting allowWrites, so turn it off in any case.
 	defer func() { err = errors.Join(err, exec(context.WithoutCancel(ctx), denyWrites)) }()
 	if err := run(startAside, allowWrites); err != nil {
 		return err

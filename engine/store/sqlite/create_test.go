@@ -11,8 +11,8 @@ import (
 	"github.com/jmoiron/sqlx"
 )
 
-// manyTables returns the statements of n tables with an index each; every tenth
-// also has a search index with triggers.
+// manyTables returns the statements that create n tables with an index each. Every tenth table also has a search index
+// with triggers.
 func manyTables(n int) (ddl []string) {
 	for i := range n {
 		name := fmt.Sprintf("t%d", i)
@@ -60,7 +60,7 @@ func created(t *testing.T, run func(exec func(context.Context, string) error) er
 	return conn, err
 }
 
-// list returns the rows of the schema, without the pages of the tables.
+// list returns the rows of the schema, without the page numbers of the tables.
 func list(t *testing.T, conn *sqlx.Conn) (rows []string) {
 	t.Helper()
 	const all = "SELECT type || ' ' || name || ' ' || tbl_name || ' ' || coalesce(sql, '') FROM sqlite_schema ORDER BY rowid"
@@ -79,8 +79,8 @@ func value[T any](t *testing.T, conn *sqlx.Conn, sql string) (v T) {
 	return v
 }
 
-// TestCreateMany: tables that are created together have the same schema as tables
-// that are created one by one, and the database passes its integrity check.
+// TestCreateMany checks that tables have the same schema whether they are created together or one by one, and that the
+// database passes its integrity check.
 func TestCreateMany(t *testing.T) {
 	ddl := manyTables(150)
 	one, err := created(t, func(exec func(context.Context, string) error) error {
@@ -120,8 +120,8 @@ func TestCreateMany(t *testing.T) {
 	}
 }
 
-// TestCreateManyFails: after a statement that fails in the middle the rollback
-// leaves the database as it was, and the connection works.
+// TestCreateManyFails checks many statements of which a late one fails. The rollback must restore the database, and
+// the connection must remain usable.
 func TestCreateManyFails(t *testing.T) {
 	ddl := append(manyTables(150), "CREATE TABLE wrong (")
 	conn, err := created(t, func(exec func(context.Context, string) error) error {

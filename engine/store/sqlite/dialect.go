@@ -15,7 +15,7 @@ import (
 	"restsrv/engine/store/sqldb"
 )
 
-// dialect implements sqldb.Dialect. flushes is set if a commit waits for the disk (synchronous=FULL).
+// dialect implements sqldb.Dialect. flushes is true if a commit waits for the disk (synchronous=FULL).
 type dialect struct{ flushes bool }
 
 // Dialect returns the dialect of SQLite.
@@ -31,16 +31,17 @@ func (d dialect) Traits() sqldb.Traits {
 		Writers:      1,
 		Batch:        64,
 		Flushes:      d.flushes,
-		// For every query, the driver asks for the name and the declared type of each result column and copies both.
-		// Label makes this cheap: an expression (+ before the column) has no declared type, and a name of one
-		// character costs no allocation.
+		// For every query, the driver asks for the name and the declared type of each result column, and copies both.
+		// Label makes this cheap: an expression (+ before the column) has no declared type, and copying a name of one
+		// character does not allocate.
 		Label: `+%s AS "#"`,
-		// Each column costs three calls into the database, and each call locks its connection.
+		// Packing saves time, because each column costs three calls into the database, and each call locks its
+		// connection.
 		Pack:     `concat(%s)`,
 		PackText: `'v' || %s, CAST(x'00' AS TEXT)`,
 		// SQLite appends the row number to every index, so an index of a can serve the condition (a, "#seq") > (?, ?).
-		// But SQLite uses the index for both only if the comparison of "#seq" has a collation. Otherwise it searches the
-		// index by a alone.
+		// But SQLite uses the row numbers in the index only if the comparison of "#seq" has a collation. Without a
+		// collation it uses the index only for a.
 		RowNumber: " COLLATE BINARY",
 		FullText:  fullText,
 		Create:    createTables,
@@ -74,12 +75,12 @@ func (dialect) Match(column, pattern string, bind func(any) string) string {
 	return matchFunction + "(" + column + ", " + bind(pattern) + ")"
 }
 
-// shortList is the maximum length of a list whose values are bound one by one.
+// shortList is the length up to which the values of a list are bound one by one.
 const shortList = 8
 
-// In implements sqldb.Dialect. A short list is padded to a power of two, so that lists of all lengths need few
-// different statements. A long list is passed as JSON, except for reals, because SQLite does not always read their last
-// digit correctly.
+// In implements sqldb.Dialect. A short list is padded to a power of two, so that lists of all lengths need only a few
+// different statements. A long list is passed as JSON. This excludes reals, because SQLite does not always read the
+// last digit of a real in JSON correctly.
 func (dialect) In(column string, t engine.PropertyType, list []any, bind func(any) string) string {
 	if len(list) > shortList && t != engine.Real {
 		return column + " IN (SELECT value FROM json_each(" + bind(jsonArray(list)) + "))"
@@ -122,7 +123,7 @@ func (dialect) Duplicate(err error, unique []sqldb.Index) (sqldb.Index, bool) {
 			names[i] = index.Table + "." + c
 		}
 		list := strings.Join(names, ", ")
-		// A name can begin with another name, so the longest match is used.
+		// The names of one index can begin with the names of another index, so use the longest match.
 		if strings.Contains(e.Error(), ": "+list+" (") && len(index.Columns) >= len(best.Columns) {
 			best = index
 		}
@@ -148,7 +149,8 @@ func (dialect) Classify(err error) sqldb.Failure {
 	return sqldb.Other
 }
 
-// away lists the error codes of failures that are independent of the request, so that a client cannot avoid them.
+// away lists the error codes of failures that do not depend on the request, so that a different request would fail
+// too.
 var away = []int{
 	sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_IOERR,
 	sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PROTOCOL,

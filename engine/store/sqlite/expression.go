@@ -17,7 +17,7 @@ import (
 	"restsrv/engine/store/sqldb"
 )
 
-// fullText stores the search words in an FTS5 table, which triggers update when the search column changes. The
+// fullText stores the search words in an FTS5 table. Triggers update this table when the search column changes. The
 // tokenizer "ascii" does not change words that are separated by blanks.
 var fullText = sqldb.FullText{
 	Schema: []string{
@@ -36,7 +36,7 @@ var fullText = sqldb.FullText{
 // prefix starts the names of our SQL functions, so that they do not collide with functions of SQLite.
 const prefix = "restsrv_"
 
-// Function implements sqldb.Dialect. Operations that SQLite does not do exactly, or only for ASCII, are Go functions.
+// Function implements sqldb.Dialect. Go functions do the operations that SQLite does inexactly or only for ASCII.
 // Decimals are canonical text.
 func (dialect) Function(f sqldb.Function, args ...string) string {
 	switch f {
@@ -48,7 +48,7 @@ func (dialect) Function(f sqldb.Function, args ...string) string {
 		return "CAST(" + args[0] + " AS TEXT)"
 	case sqldb.Ordered:
 		return "(" + args[0] + " COLLATE " + decimalCollation + ")"
-	case sqldb.Bytewise: // without parentheses, a collation inside an operand would apply to the whole operand
+	case sqldb.Bytewise: // parentheses keep a collation inside the operand from applying to the whole operand
 		return "(" + args[0] + " COLLATE BINARY)"
 	case sqldb.Concat:
 		return "concat(" + strings.Join(args, ", ") + ")"
@@ -63,8 +63,8 @@ func (dialect) Function(f sqldb.Function, args ...string) string {
 	return prefix + strings.ReplaceAll(string(f), " ", "_") + "(" + strings.Join(args, ", ") + ")"
 }
 
-// function is an SQL function implemented in Go. call gets arguments that are not null; if an argument is null, the
-// result is null without a call.
+// function is an SQL function that is implemented in Go. If an argument is null, the result is null and call is not
+// called.
 type function struct {
 	name string
 	args int32
@@ -131,7 +131,7 @@ var numberFunctions = []function{
 		if f, ok := args[0].(float64); ok {
 			return string(decimal.OfReal(f))
 		}
-		return string(decimalOf(args[0])) // a whole number, which SQLite may store as an integer
+		return string(decimalOf(args[0])) // SQLite may store a whole number as an integer, so convert it
 	}},
 	{"add", 2, binaryDecimal(decimal.Add)},
 	{"sub", 2, binaryDecimal(decimal.Sub)},
@@ -174,7 +174,8 @@ func textArguments(args []driver.Value) (a, b string) {
 	return a, b
 }
 
-// upper returns s in upper case. It creates a caser for each call if s is not ASCII, because a caser cannot be shared.
+// upper returns s in upper case. If s is not ASCII, it creates a new caser, because a caser cannot be used
+// concurrently.
 func upper(s string) string {
 	for i := 0; i < len(s); i++ {
 		if s[i] >= utf8.RuneSelf {
@@ -258,7 +259,7 @@ func parseElements(text string) []any {
 				list[i] = n
 			}
 		case []any, map[string]any:
-			b, _ := json.Marshal(e) // decoded values can always be encoded
+			b, _ := json.Marshal(e) // no error: decoded values can always be encoded
 			list[i] = string(b)
 		}
 	}

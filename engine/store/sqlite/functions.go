@@ -34,8 +34,8 @@ func (c connector) Connect(context.Context) (driver.Conn, error) { return c.driv
 // Driver implements driver.Connector.
 func (c connector) Driver() driver.Driver { return c.driver }
 
-// newDriver returns the driver with our collation and functions. There is one for the process, because registrations
-// with a driver are never freed.
+// newDriver returns the driver with our collation and functions. The process has only one driver, because
+// registrations with a driver are never freed.
 var newDriver = sync.OnceValues(func() (*sqlite.Driver, error) {
 	d := &sqlite.Driver{}
 	if err := d.RegisterCollationUtf8(decimalCollation, compareDecimals); err != nil {
@@ -48,8 +48,8 @@ var newDriver = sync.OnceValues(func() (*sqlite.Driver, error) {
 	return d, registerExpressions(d)
 })
 
-// compareDecimals compares decimals in canonical text by their value. The usual case, the same sign and the same number
-// of digits before the point, needs no arithmetic.
+// compareDecimals compares decimals in canonical text by value. In the usual case, the numbers have the same sign and
+// the same number of digits before the point, and a comparison of texts suffices.
 func compareDecimals(a, b string) int {
 	if a == b {
 		return 0
@@ -64,8 +64,8 @@ func compareDecimals(a, b string) int {
 	x, y := strings.TrimPrefix(a, "-"), strings.TrimPrefix(b, "-")
 	order := compareLengths(x, y)
 	if order == 0 {
-		// If the whole parts have equal length, the order of the texts is the order of the numbers. If one text is a
-		// prefix of the other, it is the smaller number, because there are no trailing zeros.
+		// The whole parts have equal length, so the order of the texts is the order of the numbers. If one text is a
+		// prefix of the other, the shorter one is the smaller number, because there are no trailing zeros.
 		order = strings.Compare(x, y)
 	}
 	if negative {
@@ -100,7 +100,7 @@ func emptyMatcher() *matcher { return &matcher{compiled: make(map[string]*regexp
 func (m *matcher) call(_ *sqlite.FunctionContext, args []driver.Value) (driver.Value, error) {
 	s, ok := args[0].(string)
 	if !ok {
-		return int64(0), nil // null
+		return int64(0), nil // an argument is null
 	}
 	pattern, _ := args[1].(string)
 	re, err := m.compilePattern(pattern)
@@ -123,15 +123,15 @@ func (m *matcher) call(_ *sqlite.FunctionContext, args []driver.Value) (driver.V
 	return int64(0), nil
 }
 
-// A statement cannot be interrupted inside a function, so the time to match one text is limited. Matching takes time
-// proportional to the size of the expression and of the text, which is minutes if both have their maximum size.
+// The time to match one text is limited, because a statement cannot be interrupted inside a function. Matching takes
+// time proportional to the size of the expression times the size of the text. For maximum sizes this is minutes.
 const (
 	hastyText    = 64 << 10 // bytes; matching a text up to this size takes milliseconds
 	matchTime    = 2 * time.Second
 	matchTooSlow = "restsrv: matching a regular expression takes too long"
 )
 
-// hasty reads a text until the time in until. Then it pretends that the text has ended, and sets late.
+// hasty reads a text until the time in until. At that time it pretends that the text has ended, and sets late.
 type hasty struct {
 	*strings.Reader
 	until time.Time

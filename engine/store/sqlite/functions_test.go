@@ -9,7 +9,7 @@ import (
 	"restsrv/engine"
 )
 
-// TestCompareDecimals: the collation orders decimals as engine.Decimal does.
+// TestCompareDecimals checks that the collation orders decimals as engine.Decimal does.
 func TestCompareDecimals(t *testing.T) {
 	var all []string
 	for _, whole := range []string{"0", "1", "9", "10", "99", "100", "123456789012345678901234567890"} {

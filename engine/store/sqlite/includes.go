@@ -11,10 +11,10 @@ import (
 	"modernc.org/sqlite"
 )
 
-// needle is a search text and its upper case form.
+// needle is a search text and its upper case.
 type needle struct{ text, upper string }
 
-// lastNeedle caches the last search text, because a statement searches many rows for one text.
+// lastNeedle caches the last search text, because a statement searches many rows for the same text.
 var lastNeedle atomic.Pointer[needle]
 
 func needleOf(text string) *needle {
@@ -26,8 +26,8 @@ func needleOf(text string) *needle {
 	return n
 }
 
-// simpleUpper returns a table with the upper case of each character of the Latin, Greek and Cyrillic alphabets. The
-// value is -1 if the upper case has more than one character.
+// simpleUpper returns a table of the upper case of each character of the Latin, Greek and Cyrillic alphabets. The
+// entry is -1 if the upper case has more than one character.
 var simpleUpper = sync.OnceValue(func() *[0x530]rune {
 	var table [0x530]rune
 	for r := range table {
@@ -39,7 +39,7 @@ var simpleUpper = sync.OnceValue(func() *[0x530]rune {
 	return &table
 })
 
-// buffers holds buffers for the upper case of long texts, to be used again.
+// buffers is a pool of buffers for the upper case of long texts.
 var buffers = sync.Pool{New: func() any { return new([]byte) }}
 
 // containedIn reports whether s contains the search text, ignoring case. It does not allocate if simpleUpper has all
@@ -47,7 +47,7 @@ var buffers = sync.Pool{New: func() any { return new([]byte) }}
 func (n *needle) containedIn(s string) bool {
 	var short [512]byte
 	b := short[:0]
-	if len(s) > len(short)/2 { // the upper case of two bytes may have three bytes
+	if len(s) > len(short)/2 { // two bytes can have an upper case of three bytes
 		pooled := buffers.Get().(*[]byte)
 		defer func() {
 			*pooled = b[:0]
@@ -62,7 +62,7 @@ func (n *needle) containedIn(s string) bool {
 	return bytes.Contains(b, []byte(n.upper))
 }
 
-// appendUpper appends the upper case of s. It returns false if simpleUpper lacks a character of s.
+// appendUpper appends the upper case of s. It returns false if a character of s is not in simpleUpper.
 func appendUpper(b []byte, s string) ([]byte, bool) {
 	table := simpleUpper()
 	for i := 0; i < len(s); {
@@ -85,8 +85,9 @@ func appendUpper(b []byte, s string) ([]byte, bool) {
 	return b, true
 }
 
-// includesAny implements an SQL function that reports whether one of the texts after the first argument contains the
-// first argument, ignoring case. As with OR, the result is null if no text contains it and one of the texts is null.
+// includesAny implements the SQL function for sqldb.IncludesAny: it reports whether a further argument contains the
+// first argument, ignoring case. If it is not true but one of the arguments is null, the result is null, as for
+// conditions joined by OR.
 func includesAny(_ *sqlite.FunctionContext, args []driver.Value) (driver.Value, error) {
 	part, ok := args[0].(string)
 	if !ok {

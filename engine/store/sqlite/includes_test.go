@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestNeedle: a needle is in a text if and only if the upper case of the text
-// includes the upper case of the needle, for all kinds of characters.
+// TestNeedle checks for all kinds of characters that a needle is found in a text if and only if the upper case of the
+// text includes the upper case of the needle.
 func TestNeedle(t *testing.T) {
 	alphabet := []rune("abzABZ 09%_ßäÖñıİſŉǰΐςσΣжЁёЖъﬁﬃẖ中😀\u0345\u0301ႠაᲐ")
 	random := func(most int) string {
@@ -44,8 +44,7 @@ func TestNeedle(t *testing.T) {
 	}
 }
 
-// TestIncludesAnyNull: the function returns null where comparisons joined by OR
-// would.
+// TestIncludesAnyNull checks that the function returns null in the same cases as comparisons joined by OR.
 func TestIncludesAnyNull(t *testing.T) {
 	for _, test := range []struct {
 		args []driver.Value

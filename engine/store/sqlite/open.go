@@ -23,7 +23,7 @@ import (
 	"restsrv/engine/store/sqldb"
 )
 
-// Errors of Open when a file cannot be used as a database. They are wrapped with the path.
+// Errors of Open for a file that cannot be used as a database. Open wraps them together with the path.
 var (
 	ErrNoDirectory = errors.New("the directory of the database does not exist")
 	ErrReadOnly    = errors.New("the database or its directory cannot be written")
@@ -37,11 +37,11 @@ type Config struct {
 	Path        string       // the database file; created if it does not exist
 	Synchronous string       // "full" (default: survives a power failure) or "normal" (may lose the last commits)
 	Scans       int          // long reads that may run at the same time; 0 means half of GOMAXPROCS
-	Server      bool         // refuse other servers on the file; commands can still use it
+	Server      bool         // refuse to open if another server uses the file, and mark it as used by a server; commands can still use it
 	Log         *slog.Logger // nil discards log records
 
-	// Wait is how long a statement waits for a lock of another process; 0 means 5 s. SQLite serves waiting processes in
-	// no fixed order, so a command should wait longer when it runs beside a server that writes constantly.
+	// Wait is how long a statement waits for a lock of another process; 0 means 5 s. Waiting processes get the lock in
+	// no fixed order. Therefore a command should wait longer if a server may be writing constantly.
 	Wait time.Duration
 }
 
@@ -49,16 +49,15 @@ type Config struct {
 const settings = "?_dqs=0&_pragma=busy_timeout(%d)&_pragma=journal_mode(WAL)" +
 	"&_pragma=journal_size_limit(67108864)&_pragma=temp_store(MEMORY)"
 
-// Sizes of the page cache of a connection; a negative number is in KiB. There are two readers for each processor, and a
-// page that one reader needs is often cached by another reader only. Larger caches would hold the same pages several
-// times.
+// Sizes of the page cache of a connection; a negative number is in KiB. There are two readers for each processor, and
+// each has its own cache. Larger caches would mostly hold pages that are in other caches too.
 const (
 	writerCache = "&_pragma=cache_size(-8192)"
 	readerCache = "&_pragma=cache_size(-6144)"
 )
 
-// Open opens the database of one file, or creates it. While it is open, the files path-wal, path-shm and, for a server,
-// path-server exist beside it.
+// Open opens the database in a file, or creates it. While the database is open, the files path-wal, path-shm and, for
+// a server, path-server exist beside the file.
 func Open(ctx context.Context, cfg Config) (*sqldb.Database, error) {
 	synchronous := strings.ToLower(cfg.Synchronous)
 	switch synchronous {
@@ -85,7 +84,7 @@ func Open(ctx context.Context, cfg Config) (*sqldb.Database, error) {
 	wait := cmp.Or(cfg.Wait, 5*time.Second)
 	name := dsn(path) + fmt.Sprintf(settings, wait.Milliseconds()) + "&_pragma=synchronous(" + synchronous + ")"
 	scans := cfg.Scans
-	if scans == 0 { // scans run in this process, so half of the processors is left for other requests
+	if scans == 0 { // scans run in this process, so they get only half of the processors
 		scans = max(1, runtime.GOMAXPROCS(0)/2)
 	}
 	db := &sqldb.Database{
@@ -111,16 +110,16 @@ func Open(ctx context.Context, cfg Config) (*sqldb.Database, error) {
 	return db, nil
 }
 
-// A server checks the size of its write-ahead log every logEvery, and warns when it reaches largeLog. The log becomes
-// that large only if a long read prevents SQLite from using its space again. Normally it has a few megabytes, and it
-// stays below journal_size_limit most of the time.
+// A server checks the size of its write-ahead log every logEvery, and warns when the size reaches largeLog. Normally
+// SQLite uses the space of the log again, so that the log has a few megabytes and rarely exceeds journal_size_limit.
+// Only a long read prevents this.
 const (
 	logEvery = time.Minute
 	largeLog = 256 << 20
 )
 
-// watchLog warns when the write-ahead log is large and has doubled since the last warning. It runs until stop is
-// called.
+// watchLog warns when the write-ahead log becomes large, and each time its size has doubled since the last warning. It
+// runs until stop is called.
 func watchLog(path string, every time.Duration, log *slog.Logger) (stop func()) {
 	ended := make(chan struct{})
 	var running sync.WaitGroup
@@ -148,7 +147,7 @@ func watchLog(path string, every time.Duration, log *slog.Logger) (stop func()) 
 }
 
 // warnReadable warns if every user of the machine may read the database. It does not change the mode of the file,
-// because another program may depend on it.
+// because another program may depend on the mode.
 func warnReadable(path string, log *slog.Logger) {
 	if info, err := os.Stat(path); err == nil && info.Mode().Perm()&0o007 != 0 {
 		log.Warn("every user of this machine can read the database and the password hashes in it; run chmod 600 on the file",
@@ -156,10 +155,10 @@ func warnReadable(path string, log *slog.Logger) {
 	}
 }
 
-// tryWriting checks that the database can be written, so that Open fails instead of the first request. It writes and
-// rolls back; beginning a transaction is not enough, because SQLite turns even BEGIN IMMEDIATE into a read transaction
-// if the file is read-only. It writes an unused number in the header of the file, because after a write to a table the
-// connection would have to read all tables again.
+// tryWriting checks that the database can be written, so that problems are reported by Open and not by the first
+// request. It writes and rolls back. Beginning a transaction is not enough: if the file is read-only, SQLite turns
+// even BEGIN IMMEDIATE into a read transaction. It writes an unused number in the header of the file. After a write to
+// a table, the connection would have to read all tables again.
 func tryWriting(ctx context.Context, db *sqlx.DB) error {
 	conn, err := db.Connx(ctx)
 	if err != nil {
@@ -171,7 +170,7 @@ func tryWriting(ctx context.Context, db *sqlx.DB) error {
 	}
 	_, err = conn.ExecContext(ctx, "PRAGMA user_version = 1")
 	_, rollback := conn.ExecContext(ctx, "ROLLBACK")
-	if err != nil { // the error may have caused a rollback already
+	if err != nil { // the failed write may have rolled back already
 		return err
 	}
 	return rollback
@@ -199,7 +198,7 @@ func prepareFile(name string) (string, error) {
 		return "", err
 	}
 	if real, err := filepath.EvalSymlinks(path); err == nil {
-		path = real // all names of a database must use the same lock
+		path = real // resolve links, so that all names of a database lead to the same lock
 	}
 	if info, err := os.Stat(filepath.Dir(path)); err != nil || !info.IsDir() {
 		return "", fmt.Errorf("%w: %s: make it first, or name another path", ErrNoDirectory, filepath.Dir(path))
@@ -211,8 +210,8 @@ func prepareFile(name string) (string, error) {
 	return path, err
 }
 
-// createFile creates a file if it does not exist, and reports whether it did. An existing file is not opened, because
-// closing it would release the locks that this process may hold on it.
+// createFile creates a file if it does not exist, and reports whether it did. It does not open an existing file,
+// because closing the file would release the locks on it that this process may hold.
 func createFile(path string) (made bool, err error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	switch {
@@ -224,9 +223,10 @@ func createFile(path string) (made bool, err error) {
 	return true, f.Close()
 }
 
-// holdServer takes a lock which shows that a server uses the file. It is a lock of SQLite on an empty database
-// beside the file. So it works wherever SQLite works, and it ends with the process, even after a crash. release
-// releases the lock. giveUp also removes the lock file if holdServer created it; Open calls it when it fails.
+// holdServer takes a lock which shows that a server uses the file. It returns two functions: release releases the
+// lock. giveUp, for the case that Open fails later, also removes the lock file if holdServer has created it. The lock
+// is a lock of SQLite on an empty database beside the file. So it works wherever SQLite works, and ends with the
+// process, even after a crash.
 func holdServer(ctx context.Context, d *sqlite.Driver, path string) (release, giveUp func() error, err error) {
 	lock := path + "-server"
 	made, err := createFile(lock)
@@ -236,7 +236,7 @@ func holdServer(ctx context.Context, d *sqlite.Driver, path string) (release, gi
 	db := open(d, dsn(lock)+"?_pragma=busy_timeout(0)", 1)
 	if _, err = db.ExecContext(ctx, "BEGIN EXCLUSIVE"); err == nil {
 		giveUp = func() error {
-			if made { // removed while locked: a process that starts now creates another file
+			if made { // remove it while it is locked, so that a process that starts now creates a new file
 				_ = os.Remove(lock)
 			}
 			return db.Close()
@@ -251,8 +251,8 @@ func holdServer(ctx context.Context, d *sqlite.Driver, path string) (release, gi
 	return nil, nil, explainError(path, err)
 }
 
-// explainError returns one of the errors above (ErrLocked, ErrReadOnly, ErrNotDatabase) for an error of opening a
-// database.
+// explainError returns the error of opening a database, wrapping ErrLocked, ErrReadOnly or ErrNotDatabase if one of
+// them is the reason.
 func explainError(path string, err error) error {
 	var e *sqlite.Error
 	if !errors.As(err, &e) {

@@ -58,8 +58,8 @@ func TestOpenErrors(t *testing.T) {
 	}
 }
 
-// TestReadOnlyFile: Open refuses a database that cannot be written. Root can write everything, so as root the test runs
-// again as another user.
+// TestReadOnlyFile checks that Open refuses a database that cannot be written. Root can write every file. If the test
+// runs as root, it therefore runs again as another user.
 func TestReadOnlyFile(t *testing.T) {
 	if os.Getuid() == 0 {
 		asNobody(t)
@@ -83,11 +83,11 @@ func TestReadOnlyFile(t *testing.T) {
 	}
 }
 
-// asNobody runs this test alone, in a process without root's privileges.
+// asNobody runs this test in a new process that has no privileges of root.
 func asNobody(t *testing.T) {
 	t.Helper()
 	const nobody = 65534
-	dir, err := os.MkdirTemp("", "readonly") // t.TempDir is below a folder of root
+	dir, err := os.MkdirTemp("", "readonly") // t.TempDir is not suitable: it is below a folder of root
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,7 +134,8 @@ func TestFileModes(t *testing.T) {
 	}
 }
 
-// TestWarnsOfReadableFile: Open warns about a database that all users can read, and does not change its mode.
+// TestWarnsOfReadableFile checks that Open warns about a database that all users can read, and does not change the
+// mode of the file.
 func TestWarnsOfReadableFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.db")
 	closeStore(t, mustOpen(t, path, note()))
@@ -155,7 +156,8 @@ func TestWarnsOfReadableFile(t *testing.T) {
 	}
 }
 
-// TestServers: a second server on the file is refused. A command is not, and the server sees its writes at once.
+// TestServers opens a file that a server uses. A second server must be refused. A command must be accepted, and the
+// server must see the writes of the command at once.
 func TestServers(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "odd ?#% name.db")
 	c, c2 := note(), note()
@@ -207,13 +209,13 @@ func TestClose(t *testing.T) {
 			t.Errorf("after close: got %v, want unavailable", err)
 		}
 	}
-	st = openAt(t, path, c) // the data is there again, and the lock is free
+	st = openAt(t, path, c) // Close must have stored the data and released the lock
 	if _, err := st.Get(t.Context(), c, "a"); err != nil {
 		t.Error(err)
 	}
 }
 
-// TestLocked: while another program locks the file, writes are unavailable. Afterwards they succeed.
+// TestLocked checks that writes are unavailable while another program locks the file, and succeed afterwards.
 func TestLocked(t *testing.T) {
 	if testing.Short() {
 		t.Skip("waits for the busy timeout")

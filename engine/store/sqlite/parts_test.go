@@ -14,7 +14,7 @@ import (
 	"restsrv/engine/store/storetest"
 )
 
-// weighing is a journal that measures the memory in use at every thousandth record.
+// weighing is a journal that measures the memory in use, at every thousandth record.
 type weighing struct {
 	journal.Journal
 	records int
@@ -35,7 +35,7 @@ func inMemory() uint64 {
 	return m.HeapAlloc
 }
 
-// ranked is an engine.Guard that gives all permissions for items with a rank.
+// ranked is an engine.Guard that gives all permissions for items that have a rank.
 type ranked struct{ *engine.Property }
 
 func (r ranked) Rows(_ engine.Permission, c *engine.Class) *engine.Filter {
@@ -49,7 +49,8 @@ func (r ranked) Creates(*engine.Class) bool { return true }
 
 func (r ranked) Hides(engine.Permission, *engine.Property) bool { return false }
 
-// TestMemoryOfJournaledChange: a change of many journaled items does not hold all of them in memory.
+// TestMemoryOfJournaledChange checks that a change of many journaled items does not hold all items in memory at the
+// same time.
 func TestMemoryOfJournaledChange(t *testing.T) {
 	const items, size, limit = 5000, 4 << 10, 12 << 20
 	c := storetest.NewClass("note", storetest.Prop("id", engine.String), storetest.Prop("text", engine.Text), storetest.Prop("rank", engine.Int))

@@ -26,8 +26,8 @@ func TestInTransactions(t *testing.T) {
 		"all that a filter finds", "numbers", "trackers", "files", "aggregation", "formulas", "guard", "journal", "concurrency")
 }
 
-// TestJournaled runs the conformance suite with a journal. All writes must be journaled, and the results must not
-// change.
+// TestJournaled runs the conformance suite with a journal. All writes must be journaled, and the results must be the
+// same as without a journal.
 func TestJournaled(t *testing.T) {
 	suite.Run(t, journal.Journaled(func(t *testing.T, classes []*engine.Class) engine.Repository {
 		return openAt(t, filepath.Join(t.TempDir(), "test.db"), classes...)

@@ -28,7 +28,8 @@ func (l *lines) count() int {
 	return strings.Count(l.text.String(), "grows")
 }
 
-// TestLargeLog: a server warns when the log is large, again when it has doubled, and anew after it was small.
+// TestLargeLog checks that a server warns when the log becomes large, when the large log has doubled, and when the log
+// becomes large again after it was small.
 func TestLargeLog(t *testing.T) {
 	path, log := filepath.Join(t.TempDir(), "x.db-wal"), &lines{}
 	if err := os.WriteFile(path, nil, 0o600); err != nil {
@@ -40,7 +41,7 @@ func TestLargeLog(t *testing.T) {
 		size int64
 		want int
 	}{{largeLog - 1, 0}, {largeLog, 1}, {largeLog * 3 / 2, 1}, {2 * largeLog, 2}, {1, 2}, {largeLog, 3}} {
-		if err := os.Truncate(path, s.size); err != nil { // it takes no room on the disk
+		if err := os.Truncate(path, s.size); err != nil { // the file is sparse, so it takes no space on the disk
 			t.Fatal(err)
 		}
 		for end := time.Now().Add(10 * time.Second); log.count() < s.want && time.Now().Before(end); time.Sleep(time.Millisecond) {

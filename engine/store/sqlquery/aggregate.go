@@ -8,9 +8,9 @@ import (
 	"restsrv/engine/store/sqldb"
 )
 
-// WriteAggregation writes the statement of an aggregation. GROUP BY and ORDER BY refer to columns by their numbers. If
-// an expression were written a second time instead, its values would be bound to other placeholders, and the database
-// would take it for another expression.
+// WriteAggregation writes the statement of an aggregation. GROUP BY and ORDER BY name columns by their numbers.
+// Repeating the expression of a column would bind its values to new placeholders, and the database would not recognize
+// the same expression.
 func WriteAggregation(b *Builder, p *layout.Plan, a *engine.Aggregation) {
 	b.Add("SELECT ")
 	grouped := len(a.Aggregates) > 0
@@ -76,7 +76,7 @@ func aggregateExpr(b *Builder, src *Source, g engine.Aggregate) string {
 	case g.Function == engine.CountOf:
 		return "count(" + text + ")"
 	case g.Expr.Type == engine.Boolean:
-		// Not every database orders booleans, so compare numbers.
+		// Some databases cannot order booleans, so compare numbers.
 		text = string(g.Function) + "(CASE WHEN " + text + " THEN 1 WHEN NOT " + b.expr(src, g.Expr) + " THEN 0 END)"
 		return "(" + text + " = 1)"
 	}

@@ -116,15 +116,15 @@ func (b *Builder) textOf(src *Source, e *engine.Expr) string {
 	return b.Dialect.Function(sqldb.TextOfDecimal, b.expr(src, e))
 }
 
-// isoPieces is the format of dates in JSON.
+// isoPieces is the format in which JSON contains dates.
 var isoPieces = []engine.FormatPiece{
 	{Part: engine.Year, Width: 4}, {Literal: "-"}, {Part: engine.Month, Width: 2}, {Literal: "-"}, {Part: engine.Day, Width: 2},
 	{Literal: "T"}, {Part: engine.Hour, Width: 2}, {Literal: ":"}, {Part: engine.Minute, Width: 2}, {Literal: ":"},
 	{Part: engine.Second, Width: 2}, {Literal: "."}, {Part: engine.Millisecond, Width: 3}, {Literal: "Z"},
 }
 
-// formatDate writes a date as text. It computes the date only once, in a table of one row, however many parts the
-// format has.
+// formatDate writes a date as text. If the format has several parts, the date is computed once, in a table of one row,
+// and each part uses the result.
 func (b *Builder) formatDate(src *Source, date *engine.Expr, pieces []engine.FormatPiece) string {
 	alias := b.newAlias()
 	at := alias + "." + sqldb.QuoteName("at")
@@ -143,8 +143,8 @@ func (b *Builder) formatDate(src *Source, date *engine.Expr, pieces []engine.For
 	return "(SELECT CASE WHEN " + at + " IS NOT NULL THEN " + text + " END FROM (SELECT " + b.expr(src, date) + " AS " + sqldb.QuoteName("at") + ") AS " + alias + ")"
 }
 
-// comparableExpr returns the text of an expression, like expr. In addition, its values compare and sort as their
-// type requires: decimals by number, texts by bytes.
+// comparableExpr returns the text of an expression, like expr, in a form that compares and sorts as its type requires:
+// decimals by number, texts by bytes.
 func (b *Builder) comparableExpr(src *Source, e *engine.Expr) string {
 	text := b.expr(src, e)
 	switch {

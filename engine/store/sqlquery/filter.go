@@ -6,18 +6,18 @@ import (
 )
 
 // Filter writes the condition f, or its opposite if negated is true. A condition in SQL may be null, which counts as
-// false. So the opposite of a condition is that it IS NOT TRUE.
+// false, so its opposite is written as IS NOT TRUE.
 func (b *Builder) Filter(src *Source, f *engine.Filter, negated bool) {
 	switch f.Op {
 	case engine.OpAnd:
 		b.writeAll(src, f.Args, negated, false)
 	case engine.OpOr:
 		b.writeAll(src, f.Args, negated, true)
-	case engine.OpNot: // true if all of Args are false
+	case engine.OpNot: // means that all of Args are false
 		b.writeAll(src, f.Args, !negated, true)
 	case engine.OpConst:
 		writeConstant(b, f.Value != negated)
-	case engine.OpOwner: // the owner is unknown, so the filter finds no item
+	case engine.OpOwner: // the owner is unknown here, so the condition is false
 		writeConstant(b, false)
 	case engine.OpSearch:
 		b.addNegated(negated, b.Capture(func() { b.writeSearch(src, f.Pattern) }))
@@ -48,8 +48,9 @@ func writeConstant(b *Builder, value bool) {
 	b.Add("1 = 0")
 }
 
-// writeAll writes args joined by AND, or by OR if any is true. If negated is true, it writes the opposite: it exchanges
-// AND and OR, and negates each argument. The result is a balanced tree, because databases limit the depth.
+// writeAll writes args joined by AND, or by OR if any is true. If negated is true, it writes the opposite, by
+// exchanging AND and OR and negating each argument. Databases limit the depth of conditions, so the result is a
+// balanced tree.
 func (b *Builder) writeAll(src *Source, args []*engine.Filter, negated, any bool) {
 	switch n := len(args); n {
 	case 0:
@@ -72,8 +73,8 @@ func boolToInt(b bool) int {
 	return 0
 }
 
-// writeCondition writes a condition other than and, or, and not. A condition on a collection can still contain a
-// condition on its members.
+// writeCondition writes a condition other than and, or, and not. If f is a condition on a collection, it can contain
+// any condition on the members.
 func (b *Builder) writeCondition(src *Source, f *engine.Filter) {
 	switch f.Op {
 	case engine.OpEmpty:
@@ -146,7 +147,7 @@ func (b *Builder) writeComparison(src *Source, f *engine.Filter) {
 	switch constant := f.Right.Op == engine.OpValue; {
 	case constant && f.Right.Value == nil && f.Op == engine.OpEq:
 		b.Add(left, " IS NULL")
-	case constant && f.Right.Value == nil: // comparing with null is always false
+	case constant && f.Right.Value == nil: // a comparison with null is always false
 		b.Add("1 = 0")
 	case constant && f.Left.Op != engine.OpValue && f.Left.Op != engine.OpNow:
 		b.Add(left, operatorSymbol(f.Op))

@@ -8,8 +8,8 @@ import (
 	"restsrv/engine/store/rights"
 )
 
-// GuardedBuilder returns a builder for statements that return only items that the account may read. Their placeholders
-// have numbers, because the conditions on joined tables come first in the text but are written last.
+// GuardedBuilder returns a builder for statements that return only items that the account may read. The placeholders
+// have numbers, because the conditions on joined tables are written last but inserted near the beginning of the text.
 func (s *Queries) GuardedBuilder(g *rights.Guard) *Builder {
 	b := s.StatementBuilder()
 	if g != nil {
@@ -18,8 +18,8 @@ func (s *Queries) GuardedBuilder(g *rights.Guard) *Builder {
 	return b
 }
 
-// SelectByKey returns the statement that reads the item with a key. It finds the item only if the account has the
-// permission for it.
+// SelectByKey returns the statement that reads the item with a key, if the account has the permission may for this
+// item. Otherwise the statement returns no row.
 func (s *Queries) SelectByKey(p *layout.Plan, g *rights.Guard, may engine.Permission, key []any) (text string, args []any, err error) {
 	f := g.RowFilter(may, p.Class)
 	if f == nil {
@@ -33,7 +33,7 @@ func (s *Queries) SelectByKey(p *layout.Plan, g *rights.Guard, may engine.Permis
 }
 
 // AllowedRows returns the condition that the account has all of the permissions for a row of src. It returns "" if the
-// account has them for all rows. It may add joins to src.
+// account has them for all rows. AllowedRows may add joins to src.
 func (b *Builder) AllowedRows(src *Source, may engine.Permission) string {
 	var all []string
 	for _, one := range rights.Permissions {
@@ -47,8 +47,8 @@ func (b *Builder) AllowedRows(src *Source, may engine.Permission) string {
 	return strings.Join(all, " AND ")
 }
 
-// ReadableRow returns the condition that the account may read a row of src, or "" if it may read all rows. It does not
-// add joins to src.
+// ReadableRow returns the condition that the account may read a row of src, or "" if it may read all rows. In contrast
+// to AllowedRows, it does not add joins to src.
 func (b *Builder) ReadableRow(src *Source) string {
 	if f := b.guard.RowFilter(engine.MayRead, src.Plan.Class); f != nil {
 		return b.StandaloneFilter(src, f)
@@ -56,8 +56,8 @@ func (b *Builder) ReadableRow(src *Source) string {
 	return ""
 }
 
-// unguardedFilter returns the text of f, a condition of the guard. To decide about a row, f may use items that the
-// account cannot read. The joins of the query leave such items out, so f gets joins of its own.
+// unguardedFilter returns the text of f, a condition of the guard. f may depend on items that the account cannot read.
+// The joins of the query leave such items out, so f gets joins of its own.
 func (b *Builder) unguardedFilter(src *Source, f *engine.Filter) string {
 	g, atom := b.guard, b.atom
 	b.guard, b.atom = nil, nil
@@ -67,10 +67,10 @@ func (b *Builder) unguardedFilter(src *Source, f *engine.Filter) string {
 	return "(" + text + ")"
 }
 
-// StandaloneFilter returns the text of f, like unguardedFilter. In contrast to that, it does not add joins to src,
-// but writes the joins of f in a subquery. The text has a form that the database cannot use to find rows. If it
-// could, PostgreSQL would try all ids of a long list or read the whole table when other conditions are on the id
-// too.
+// StandaloneFilter returns the text of f, a condition of the guard. In contrast to unguardedFilter, it does not add
+// joins to src, but writes the joins of f in a subquery. The text has a form that the database cannot use to find
+// rows. Otherwise, together with other conditions on the id, PostgreSQL would try all ids of a long list or read the
+// whole table.
 func (b *Builder) StandaloneFilter(src *Source, f *engine.Filter) string {
 	apart := &Source{Plan: src.Plan, Alias: src.Alias, From: &From{}}
 	text := b.unguardedFilter(apart, f)
@@ -86,13 +86,13 @@ func TopSource(p *layout.Plan) *Source {
 }
 
 // AnyPermission returns the condition that the account has at least one of the permissions for an item. It returns ""
-// if the account has one of them for every item.
+// if no condition is needed, because the account has one of the permissions for all items.
 func AnyPermission(b *Builder, p *layout.Plan, of []engine.Permission) string {
 	var conditions []*engine.Filter
 	for _, may := range of {
 		f := b.guard.RowFilter(may, p.Class)
 		if f == nil {
-			return "" // returned before any condition binds arguments
+			return "" // return before any condition has bound arguments
 		}
 		conditions = append(conditions, f)
 	}

@@ -8,7 +8,7 @@ import (
 	"restsrv/engine/store/layout"
 )
 
-// maxSources is the maximum number of tables that one statement reads. SQLite can join 64.
+// maxSources is the maximum number of tables in one statement. SQLite can join 64 tables.
 const maxSources = 40
 
 // Source is a table that a statement reads, under an alias.
@@ -28,7 +28,7 @@ type From struct {
 // Text returns the text of the element.
 func (f *From) Text() string { return f.Table + f.joins.String() }
 
-// newAlias returns a name that no table has.
+// newAlias returns a new alias, which differs from the names of all tables.
 func (b *Builder) newAlias() string {
 	b.aliases++
 	return `"#` + strconv.Itoa(b.aliases) + `"`
@@ -62,7 +62,8 @@ func (b *Builder) targetPlan(p *engine.Property) *layout.Plan {
 	return nil
 }
 
-// OfClass returns the condition that a row of s belongs to the class of the plan or a descendant, or "" if all rows do.
+// OfClass returns the condition that a row of s belongs to the class of the plan or a descendant, or "" if this is
+// true for all rows.
 func (s *Source) OfClass() string {
 	if s.Plan.ClassCondition() == "" {
 		return ""
@@ -84,7 +85,7 @@ func (s *Source) Column(p *engine.Property) string {
 // ID returns the column with the ids of the items, which references and links contain.
 func (s *Source) ID() string { return s.Alias + "." + s.Plan.Table.ID.Quoted }
 
-// boundColumn returns the column of s that the back reference of p refers to: the column of p.Binding if it is set,
+// boundColumn returns the column of s to which the reference p.Back refers: the column of p.Binding if it is set,
 // otherwise the id.
 func (s *Source) boundColumn(p *engine.Property) string {
 	if p.Binding != nil {
@@ -93,9 +94,9 @@ func (s *Source) boundColumn(p *engine.Property) string {
 	return s.ID()
 }
 
-// join adds the target table of a reference to src, and returns it as a source. The join does not change the number of
-// rows. The columns of the target are null if the reference is null or dangling, or if the account may not read the
-// target.
+// join adds the target table of reference p to src, and returns the table as a source. The join does not change the
+// number of rows. The columns of the target are null if the reference is null or dangling, or if the account may not
+// read the target.
 func (b *Builder) join(src *Source, p *engine.Property) *Source {
 	if j := src.joined[p]; j != nil {
 		return j
@@ -129,7 +130,7 @@ func (s *Source) columnOrNull(p *engine.Property) string {
 	return s.Column(p)
 }
 
-// AndCondition returns a condition that follows another one, or "" if there is none.
+// AndCondition returns condition as a further condition after AND, or "" if condition is "".
 func AndCondition(condition string) string {
 	if condition == "" {
 		return ""
@@ -137,11 +138,11 @@ func AndCondition(condition string) string {
 	return " AND " + condition
 }
 
-// memberSource describes the members of a collection: the elements of FROM that contain them, and the condition that a
-// member belongs to the owner.
+// memberSource describes the members of a collection: the elements of FROM that contain the members, and the condition
+// that a member belongs to the owner.
 type memberSource struct {
 	member    *Source
-	link      string // element of FROM that comes before the table of the members, or ""
+	link      string // table of links as an element of FROM before the table of the members, or ""
 	condition string
 }
 
@@ -163,8 +164,8 @@ func (b *Builder) membersOf(owner *Source, p *engine.Property) (m memberSource) 
 	return m
 }
 
-// walkPath follows the references and collections of a path and returns the source at its end. If the path contains
-// a collection, walkPath adds the members of the collection to b.atom, the condition that is being written.
+// walkPath follows the references and collections of a path and returns the source at its end. Members of collections
+// on the path are added to b.atom, the condition that is being written.
 func (b *Builder) walkPath(src *Source, steps []*engine.Property) *Source {
 	for _, p := range steps {
 		if b.err != nil {
@@ -208,8 +209,7 @@ func (b *Builder) PathValue(src *Source, path []*engine.Property) string {
 	return src.Column(last)
 }
 
-// someMember returns the condition that a collection has a member. If inner is not nil, the member must
-// satisfy it.
+// someMember returns the condition that a collection has a member. If inner is not nil, the member must satisfy inner.
 func (b *Builder) someMember(src *Source, path []*engine.Property, inner *engine.Filter) string {
 	m := b.collectionSource(src, path)
 	if b.err != nil {
@@ -242,8 +242,8 @@ func (b *Builder) collectionSource(src *Source, path []*engine.Property) memberS
 	return b.membersOf(owner, path[len(path)-1])
 }
 
-// atom is the innermost condition that is being written. It collects the members of collections that the condition
-// uses, to be added by writeQuantified.
+// atom is the innermost condition that is being written. It collects the collections that the condition uses;
+// writeQuantified then adds their members to the statement.
 type atom struct {
 	members    map[memberOf]*Source // the source of the members of each collection
 	elements   []element            // the elements of FROM with the members
@@ -271,8 +271,8 @@ func (a *atom) add(of memberOf, m memberSource) {
 }
 
 // writeQuantified calls write, which writes a condition. If the condition uses collections, writeQuantified wraps it
-// in an EXISTS over their members: the result is true if the condition is true for at least one choice of members.
-// If negated is true, the opposite is written.
+// in an EXISTS over their members: the result is true if the condition is true for at least one choice of members. If
+// negated is true, writeQuantified writes the opposite of this result.
 func (b *Builder) writeQuantified(negated bool, write func()) {
 	outer := b.atom
 	b.atom = &atom{}

@@ -1,6 +1,6 @@
-// Package sqlquery writes the statements that find items: filters, expressions, sorting, pages, searches and aggregations
-// become SQL. Every statement contains the conditions under which the account may read the items (guard.go). Package
-// store runs the statements.
+// Package sqlquery writes the statements that find items: it turns filters, expressions, sorting, pages, searches and
+// aggregations into SQL. Every statement contains the conditions under which the account may read the items
+// (guard.go). Other packages below store run the statements.
 package sqlquery
 
 import (
@@ -39,7 +39,7 @@ type Builder struct {
 	stages  *engine.Class // Queries.stages
 	now     engine.Instant
 	aliases int               // number of aliases used so far
-	sources int               // number of tables read besides the first
+	sources int               // number of tables that the statement reads in addition to the first
 	atom    *atom             // the condition being written
 	guard   *rights.Guard     // permissions of the account; nil allows everything
 	May     engine.Permission // the permission that the guard checks for the items of a query
@@ -62,8 +62,8 @@ func (b *Builder) Finish(tr sqldb.Traits) error {
 	return nil
 }
 
-// WriteFrom writes FROM with the table of p. The caller must call close after it has written the rest of the statement:
-// close inserts the joins that the rest needs.
+// WriteFrom writes FROM with the table of p. The caller then writes the rest of the statement and calls close, which
+// inserts the joins that the rest needs.
 func (b *Builder) WriteFrom(p *layout.Plan) (src *Source, close func()) {
 	b.Add(" FROM ", p.Table.Quoted)
 	at := len(b.SQL)
@@ -71,8 +71,8 @@ func (b *Builder) WriteFrom(p *layout.Plan) (src *Source, close func()) {
 	return src, func() { b.Insert(at, src.From.Text()) }
 }
 
-// WriteWhere writes WHERE with the conditions of a query on class, permissions, filter, search and position. It writes
-// nothing if there are no conditions.
+// WriteWhere writes WHERE with the conditions of a query: class, permissions, filter, search and position. If there
+// are no conditions, it does not write WHERE.
 func (b *Builder) WriteWhere(src *Source, q *engine.Query) {
 	word := " WHERE "
 	condition := func(write func()) {
@@ -100,8 +100,8 @@ func (b *Builder) WriteWhere(src *Source, q *engine.Query) {
 	}
 }
 
-// WriteFind writes a statement that selects columns from the items of a query, without order and page. what lists the
-// columns.
+// WriteFind writes a statement that selects the columns in the list what from the items of a query, without order and
+// page.
 func (b *Builder) WriteFind(p *layout.Plan, what string, q *engine.Query) {
 	b.Add("SELECT ", what)
 	src, done := b.WriteFrom(p)
@@ -120,7 +120,7 @@ func (b *Builder) writePage(p *layout.Plan, r *sqldb.Result, q *engine.Query) {
 	b.WriteWhere(src, q)
 	columns := b.WriteOrder(src, q.Sort)
 	if q.Few {
-		b.Add("+") // without it, SQLite would scan the table, because the table is in this order
+		b.Add("+") // prevents SQLite from scanning the table in row order instead of using an index
 	}
 	b.Add(p.Table.Quoted, ".", layout.SeqColumn)
 	b.AddPage(pageBounds(q))
@@ -132,7 +132,7 @@ func (b *Builder) writePage(p *layout.Plan, r *sqldb.Result, q *engine.Query) {
 
 // writeTotal writes a column with the number of items that q finds without its page limits.
 func writeTotal(b *Builder, p *layout.Plan, q *engine.Query) {
-	sources := b.sources // the limit of sources applies to each SELECT
+	sources := b.sources // restored afterwards, because the limit of sources applies to each SELECT
 	b.Add(totalColumn(b.Label, b.Capture(func() { b.WriteFind(p, "count(*)", UnpagedQuery(q)) })))
 	b.sources = sources
 }
@@ -147,8 +147,8 @@ func UnpagedQuery(q *engine.Query) *engine.Query {
 	return &engine.Query{Class: q.Class, Filter: q.Filter, Search: q.Search, Exact: q.Exact, Count: -1}
 }
 
-// PositionList returns the columns that make up the position of an item, each after a comma: the row number and the
-// sort columns.
+// PositionList returns the columns that form the position of an item: the row number and the sort columns, each
+// preceded by a comma.
 func PositionList(label string, p *layout.Plan, columns []string) string {
 	if label == "" {
 		label = "%s"
@@ -160,8 +160,8 @@ func PositionList(label string, p *layout.Plan, columns []string) string {
 	return list.String()
 }
 
-// WriteOrder writes ORDER BY with the sort columns, each followed by a comma, and returns these columns. The caller
-// must write one more column after them.
+// WriteOrder writes ORDER BY with the sort columns, and returns these columns. A comma follows each of them, so the
+// caller must write one more column.
 func (b *Builder) WriteOrder(src *Source, sorts []engine.Sort) (columns []string) {
 	b.Add(" ORDER BY ")
 	for _, s := range sorts {
@@ -184,8 +184,8 @@ func pageBounds(q *engine.Query) (count, offset int64) {
 type Listing struct {
 	Text  string
 	Args  []any
-	Types []engine.PropertyType // types of the values of an item's position; nil if positions are not needed
-	Total *int64                // Query.Total, if the statement also counts; the count is then the last column
+	Types []engine.PropertyType // types of the values in an item's position; nil if positions are not needed
+	Total *int64                // Query.Total if the statement also counts the items, in its last column; otherwise nil
 }
 
 // NewListing returns the statement that lists the items of q that the account may read.
@@ -219,7 +219,7 @@ func (s *Queries) NewListing(p *layout.Plan, g *rights.Guard, q *engine.Query) (
 	return l, b.Finish(s.traits)
 }
 
-// SetPosition sets the position of an item from more, the values that follow the item in the result.
+// SetPosition sets the position of an item from more, the values after the item's own in the result row.
 func (l Listing) SetPosition(it *engine.Item, more []any) {
 	if l.Types == nil {
 		return

@@ -6,8 +6,8 @@ import (
 )
 
 // reachedCondition returns the condition that an item has reached one of the stages in f.List of the workflow
-// f.Pattern. The row with the stage is found by its id, which contains the key of the item as text. This does not work
-// for a key of type real if its JSON form has an exponent.
+// f.Pattern. The row with the stage is found by its id, which contains the key of the item as text. This fails for a
+// key of type real whose JSON form has an exponent.
 func reachedCondition(b *Builder, src *Source, f *engine.Filter) string {
 	p := b.plans[b.stages]
 	if p == nil {

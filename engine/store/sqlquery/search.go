@@ -12,16 +12,16 @@ import (
 )
 
 // writeSearch writes the condition that an item matches a search text. If the class has search words, each word of the
-// text must be the beginning of a search word of the item. Otherwise one of the textual properties must contain the
-// text, ignoring case.
+// text must be the beginning of a search word of the item. If it has none, a textual property must contain the text,
+// ignoring case.
 func (b *Builder) writeSearch(src *Source, text string) {
 	if err := query.CheckSearch(text); err != nil {
 		b.fail(err)
 		return
 	}
 	if c := src.Plan.Class; query.Searched(c) {
-		// The words of an item are stored together, without their attributes. If the account may not read all of these
-		// attributes, the words cannot be used.
+		// The search words of all attributes of an item are stored together. They cannot be used if one of these
+		// attributes is hidden from the account.
 		if b.guard.MayMeet(c) {
 			searchShown(b, src, query.QueryWords(text))
 			return
@@ -66,12 +66,12 @@ func searchWords(b *Builder, src *Source, words []string) {
 	b.Add(fmt.Sprintf(full.Condition, src.Alias, sqldb.QuoteName(src.Plan.Table.SearchIndex()), b.Placeholder(strings.Join(query, full.And))))
 }
 
-// searchShown writes the condition that each word occurs in a value that the account may read. It does not use the
+// searchShown writes the condition that each word occurs in a value that the account may read. It cannot use the
 // search index, which contains the words of all searched properties.
 func searchShown(b *Builder, src *Source, words []string) {
 	var columns []string
 	all, passed := rights.SearchedIn(src.Plan.Class), map[string]bool{}
-	for _, p := range all { // classes share columns of the same name
+	for _, p := range all { // several classes share columns of the same name
 		passed[p.Name] = passed[p.Name] || b.guard.IsUnusable(p)
 	}
 	for _, p := range all {

@@ -2,7 +2,7 @@ package storetest
 
 import "restsrv/engine"
 
-// Where returns the query for the items of class c in which a property compares with a value by op.
+// Where returns a query for the items of class c in which a property compares with value by the operator op.
 func Where(c *engine.Class, op engine.Op, property string, value any) *engine.Query {
 	q := All(c)
 	p := c.Property(property)

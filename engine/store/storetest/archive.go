@@ -18,7 +18,7 @@ type Archive interface {
 	ImportCounters(ctx context.Context, counters map[string]int64) error
 }
 
-// NewObject returns an item for Import. Values that are not given are null.
+// NewObject returns an item for Import. Properties that are not in pairs are null.
 func NewObject(c *engine.Class, creator, editor string, pairs ...any) *engine.Item {
 	return &engine.Item{Class: c, Version: "7", Creator: creator, Editor: editor, Values: NewValues(c, pairs...)}
 }

@@ -27,8 +27,8 @@ func SetFormulas(c *engine.Class, pairs ...string) {
 // Cached makes a calculated property cached: its values are stored. Pass it to Prop.
 func Cached(p *engine.Property) { p.Cached = true }
 
-// lands has countries with cities, which have districts. Cached attributes of a country are computed from its cities,
-// and those of a city from its districts.
+// lands is a repository of countries with cities, which have districts. Cached attributes of a country are computed
+// from its cities, and cached attributes of a city from its districts.
 type lands struct {
 	engine.Repository
 	Country, City, District *engine.Class

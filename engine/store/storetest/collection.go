@@ -6,8 +6,10 @@ import (
 	"restsrv/engine"
 )
 
-// club has groups of people, in two collections that mirror each other; people with tags, in a collection without a
-// mirror; and tasks that refer to a person.
+// club is a repository with collections of three kinds:
+//   - Groups have people, and people have groups, in two collections that mirror each other.
+//   - People have tags, in a collection without a mirror.
+//   - People have tasks, which refer to a person.
 type club struct {
 	engine.Repository
 	Person, Group, Tag, Task *engine.Class

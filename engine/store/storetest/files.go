@@ -7,8 +7,8 @@ import (
 	"restsrv/engine"
 )
 
-// album has photos. One attribute of a photo has one file, and another has several files. A print is a photo with a
-// further file. The class File records which item has which file.
+// album is a repository of photos. One attribute of a photo has one file, and another attribute has several files. A
+// print is a photo with a further file. The class File records the owner of each file.
 type album struct {
 	engine.Repository
 	File, Photo, Print *engine.Class
@@ -44,7 +44,8 @@ func Files(ids ...string) engine.JSONText {
 	return engine.JSONText("[" + list + "]")
 }
 
-// Held returns the recorded owners of files: for the id of each file, the class, the id and the attribute of its owner.
+// Held returns the recorded owners of files. It maps the id of each file to the class, the id and the attribute of its
+// owner.
 func (a *album) Held(t *testing.T) map[string]string {
 	t.Helper()
 	found := map[string]string{}

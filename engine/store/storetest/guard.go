@@ -6,7 +6,7 @@ import (
 	"restsrv/engine"
 )
 
-// Rules implements engine.Guard for tests. It allows everything that Only and Hide do not forbid.
+// Rules implements engine.Guard for tests. It allows everything except the actions that Only and Hide forbid.
 type Rules struct {
 	rows   map[rule]*engine.Filter
 	hidden map[string]engine.Permission
@@ -38,7 +38,7 @@ func (r *Rules) Hides(may engine.Permission, p *engine.Property) bool {
 	return r.hidden[p.Definition+"."+p.Name].Has(may)
 }
 
-// Only restricts the permissions may: the account has them only for those items of class c that satisfy f.
+// Only restricts the permissions in may: the account has them only for items of class c that satisfy f.
 func (r *Rules) Only(f *engine.Filter, c *engine.Class, may ...engine.Permission) *Rules {
 	if r.rows == nil {
 		r.rows = map[rule]*engine.Filter{}
@@ -49,7 +49,8 @@ func (r *Rules) Only(f *engine.Filter, c *engine.Class, may ...engine.Permission
 	return r
 }
 
-// Hide takes permissions for properties of class c away from the account: to read them, to write them, or both.
+// Hide takes a permission for properties of class c away from the account. may is the permission to read the
+// properties, to write them, or both.
 func (r *Rules) Hide(may engine.Permission, c *engine.Class, names ...string) *Rules {
 	if r.hidden == nil {
 		r.hidden = map[string]engine.Permission{}

@@ -5,8 +5,8 @@ import (
 	"restsrv/engine/journal"
 )
 
-// Journal returns the journal that an implementation must use, which stores its records in the class #change. It
-// returns nil if this class is not among the classes.
+// Journal returns the journal that an implementation must use. The journal stores its records in the class #change.
+// Journal returns nil if this class is not among the classes.
 func Journal(classes []*engine.Class) engine.Journal {
 	for _, c := range classes {
 		if c.FullName == "#change" {

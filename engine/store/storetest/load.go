@@ -6,7 +6,7 @@ import (
 	"restsrv/engine"
 )
 
-// World has towns that belong to regions, and people who have a town and a boss.
+// World is a repository of people, who have a town and a boss. Towns belong to regions.
 type World struct {
 	engine.Repository
 	Region, Town, Person *engine.Class
@@ -26,15 +26,16 @@ func Link(classes ...*engine.Class) {
 	}
 }
 
-// BackProperty returns a virtual property for the target of a reference. of is the class that has the reference. The
-// value of the property consists of the items of that class that refer to the item.
+// BackProperty returns a virtual property for the target class of a reference. The parameter of is the class that
+// declares the reference. For an item of the target class, the value of the property consists of the items that refer
+// to this item.
 func BackProperty(typ engine.PropertyType, name string, of *engine.Class, reference string) *engine.Property {
 	p := Prop(name, typ)
 	p.Target, p.Back = of, of.Property(reference)
 	return p
 }
 
-// AddProperties adds properties to an existing class. Use it for properties that refer to the class itself.
+// AddProperties adds properties to an existing class, for example properties that refer to the class itself.
 func AddProperties(c *engine.Class, properties ...*engine.Property) {
 	for _, p := range properties {
 		p.OrderNumber, p.Definition = len(c.Properties), c.FullName
@@ -74,8 +75,8 @@ func OpenWorld(t *testing.T, open Open) *World {
 	return w
 }
 
-// NewLoad returns the Load for the path that starts at class c and follows the named properties. Its items are part of
-// the answer.
+// NewLoad returns the Load for the path that starts at class c and follows the named properties. The loaded items are
+// part of the response.
 func NewLoad(c *engine.Class, names ...string) *engine.Load {
 	p := c.Property(names[0])
 	l := &engine.Load{Property: p, Shown: true}
@@ -85,7 +86,7 @@ func NewLoad(c *engine.Class, names ...string) *engine.Load {
 	return l
 }
 
-// ListLoaded returns the items that a query finds, by id. They include the items that the query loads with them.
+// ListLoaded returns the items that a query finds, by id, with the items that the query loads with them.
 func ListLoaded(t *testing.T, r engine.Repository, q *engine.Query) map[string]*engine.Item {
 	t.Helper()
 	found := map[string]*engine.Item{}

@@ -9,8 +9,8 @@ import (
 	"restsrv/engine/query"
 )
 
-// boxes has boxes with things, in three kinds of collections. The conditions of the collections compare attributes of a
-// thing with those of its box.
+// boxes is a repository of boxes and things. A box contains things in three kinds of collections. The conditions of
+// the collections compare attributes of a thing with those of its box.
 type boxes struct {
 	engine.Repository
 	Box, Thing *engine.Class
@@ -36,7 +36,7 @@ func OpenBoxes(t *testing.T, open Open) *boxes {
 	return b
 }
 
-// Limit sets the conditions of all collections. conditions has the form of class files.
+// Limit sets the conditions of all collections of a box. conditions has the form that is used in class files.
 func (b *boxes) Limit(t *testing.T, conditions string) {
 	t.Helper()
 	for _, name := range BoxCollections {

@@ -1,6 +1,6 @@
 package storetest
 
-// SplitLetters returns the letters of a text as a list, for ids of one letter.
+// SplitLetters returns the letters of a text as a list of ids with one letter each.
 func SplitLetters(letters string) []string {
 	all := []string{}
 	for _, r := range letters {

@@ -19,7 +19,7 @@ func Save(t *testing.T, r engine.Repository, records ...engine.Record) []*engine
 	return items
 }
 
-// CheckStored checks that the items which a write has returned equal the stored ones.
+// CheckStored checks that the items which a write has returned are equal to the stored items.
 func CheckStored(t *testing.T, r engine.Repository, items []*engine.Item) {
 	t.Helper()
 	for _, it := range items {

@@ -22,8 +22,8 @@ func OpenTexts(t *testing.T, open Open) (engine.Repository, *engine.Class, *engi
 	return r, c, below
 }
 
-// CheckSearch checks the items that full-text searches find. want maps a search text to the ids, which have one letter
-// each.
+// CheckSearch checks the items that full-text searches find. want maps each search text to the ids of these items;
+// each letter is an id.
 func CheckSearch(t *testing.T, r engine.Repository, c *engine.Class, want map[string]string) {
 	t.Helper()
 	for search, ids_ := range want {

@@ -1,7 +1,6 @@
-// Package storetest contains the helpers of tests of an engine.Repository: they declare classes, build values and
-// filters, and check results. The tests of the conformance suite are in the packages below it, by subject; package
-// suite runs them. To add a test, put it into the package of its subject. Put a helper here if several of these
-// packages use it.
+// Package storetest contains helpers for tests of an engine.Repository, which declare classes, build values and
+// filters, and check results. The packages below it contain the tests of the conformance suite, by subject; package
+// suite runs them. Add a test to the package of its subject. Add a helper here if several of these packages use it.
 package storetest
 
 import (
@@ -17,7 +16,7 @@ import (
 	"restsrv/engine/wire"
 )
 
-// Open opens a new, empty repository of the classes and closes it when the test ends. The repository must hash
+// Open opens a new, empty repository of the classes, and closes it when the test ends. The repository must hash
 // passwords with HashPassword.
 type Open func(t *testing.T, classes []*engine.Class) engine.Repository
 
@@ -70,7 +69,8 @@ type Test struct {
 	Run  func(t *testing.T, open Open)
 }
 
-// NewClass returns a class. Its first property is the key. The other properties are nullable unless they are Required.
+// NewClass returns a class. Its first property is the key. The other properties are nullable, except those that are
+// changed by Required.
 func NewClass(name string, properties ...*engine.Property) *engine.Class {
 	c := &engine.Class{Name: name, Namespace: "test", Caption: name, Version: "1", Key: []string{properties[0].Name}, Properties: properties}
 	properties[0].Nullable = false
@@ -83,8 +83,8 @@ func NewClass(name string, properties ...*engine.Property) *engine.Class {
 	return c
 }
 
-// Extend returns a new class below ancestor, and adds it to the descendants of all its ancestors. A property with the
-// name of an inherited one replaces it.
+// Extend returns a new class below ancestor, and adds it to the descendants of all its ancestors. The new class
+// inherits the properties of ancestor, except those that properties declares again.
 func Extend(ancestor *engine.Class, name string, properties ...*engine.Property) *engine.Class {
 	var all []*engine.Property
 	for _, p := range ancestor.Properties {
@@ -110,7 +110,8 @@ func Extend(ancestor *engine.Class, name string, properties ...*engine.Property)
 	return c
 }
 
-// Prop returns a nullable property. The functions in change modify it; Required, Unique and others can be used there.
+// Prop returns a nullable property. The functions in change modify the property; Required, Unique and similar
+// functions can be used.
 func Prop(name string, typ engine.PropertyType, change ...func(*engine.Property)) *engine.Property {
 	p := &engine.Property{Name: name, Caption: name, Type: typ, Nullable: true}
 	for _, f := range change {
@@ -253,7 +254,7 @@ func CheckSame(t *testing.T, what string, got, want any) {
 	}
 }
 
-// CheckError checks the code of an error and its reason, unless reason is "". It returns the error.
+// CheckError checks the code of an error, and its reason if reason is not "". It returns the error.
 func CheckError(t *testing.T, err error, code engine.Code, reason string) *engine.Error {
 	t.Helper()
 	var e *engine.Error
@@ -266,7 +267,7 @@ func CheckError(t *testing.T, err error, code engine.Code, reason string) *engin
 	return e
 }
 
-// WithAccount returns the context of a request that an account sends.
+// WithAccount returns the context of a request of an account.
 func WithAccount(t *testing.T, id string) context.Context {
 	return engine.WithAccount(t.Context(), &engine.Account{ID: id})
 }

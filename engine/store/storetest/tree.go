@@ -6,13 +6,13 @@ import (
 	"restsrv/engine"
 )
 
-// Family has classes that inherit from each other: cars and houses are things, and a bus is a car.
+// Family is a repository with classes that inherit from each other: cars and houses are things, and a bus is a car.
 type Family struct {
 	engine.Repository
 	Thing, Car, Bus, House *engine.Class
 }
 
-// OpenFamily opens a repository with the classes of a Family and an item of each.
+// OpenFamily opens a repository with the classes of a Family and one item of each class.
 func OpenFamily(t *testing.T, open Open) *Family {
 	f := &Family{}
 	f.Thing = NewClass("thing", Prop("id", engine.String), Prop("name", engine.String))

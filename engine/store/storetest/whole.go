@@ -6,8 +6,8 @@ import (
 	"restsrv/engine"
 )
 
-// Whole is a Repository that runs each call in a transaction of its own. With it, the suite checks that calls in
-// transactions have the same results.
+// Whole is a repository that runs each call in a transaction of its own. The suite runs with it to check that calls
+// have the same results in transactions.
 type Whole struct{ engine.Repository }
 
 // Get calls Repository.Get in a transaction.

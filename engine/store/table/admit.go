@@ -18,7 +18,7 @@ type Check struct {
 }
 
 // Wish is a list of permissions for items of a class. FindAdmitted finds the items for which the account has at least
-// one of them.
+// one of these permissions.
 type Wish struct {
 	Plan *layout.Plan
 	Of   []engine.Permission
@@ -47,8 +47,8 @@ func (s *Writer) FindAdmitted(w *conns.Session, g *rights.Guard, want Wish, keys
 	return found, nil
 }
 
-// AdmitKeys returns Denied unless the account has the permission for all items with these keys. It checks the present
-// state of the items, and locks them.
+// AdmitKeys checks that the account has the permission for all items with these keys, in their present state, and
+// locks the items. If not, it returns Denied.
 func (s *Writer) AdmitKeys(w *conns.Session, g *rights.Guard, c Check, keys []any) error {
 	if g.RowFilter(c.May, c.Plan.Class) == nil || len(keys) == 0 {
 		return nil
@@ -66,8 +66,8 @@ func (s *Writer) AdmitKeys(w *conns.Session, g *rights.Guard, c Check, keys []an
 		if locking.Lock == "" {
 			break
 		}
-		// The statement may have waited for a transaction that deleted an item and created it again. In this case the
-		// statement does not find the new item. The next statement finds it and does not wait.
+		// The statement may have waited for a transaction that deleted an item and created it again. It does not find
+		// the new item, but the next statement does, without waiting.
 		if found, err = s.FindAdmitted(w, g, Wish{Plan: c.Plan, Of: locking.Of}, keys); err != nil {
 			return err
 		}
@@ -78,8 +78,8 @@ func (s *Writer) AdmitKeys(w *conns.Session, g *rights.Guard, c Check, keys []an
 	return engine.Denied()
 }
 
-// LockClause returns the end of a SELECT that locks items. The lock is strong enough for a write that needs the
-// permission may.
+// LockClause returns a clause at the end of a SELECT that locks items strongly enough for a write with the permission
+// may.
 func (s *Writer) LockClause(may engine.Permission) string {
 	if may&engine.MayDelete != 0 {
 		return s.traits.LockGone
@@ -87,8 +87,8 @@ func (s *Writer) LockClause(may engine.Permission) string {
 	return s.traits.Lock
 }
 
-// AdmitNamed checks one item as AdmitKeys does. The caller has named this item, so it may be missing. If it is missing
-// and the account may know this, the error is NotFound, otherwise Denied.
+// AdmitNamed does the work of AdmitKeys for one item that the request names, which may be missing. The error for a
+// missing item is NotFound if the account may know that the item is missing, otherwise Denied.
 func (s *Writer) AdmitNamed(w *conns.Session, g *rights.Guard, c Check, key []any) error {
 	err := s.AdmitKeys(w, g, c, key)
 	if engine.CodeOf(err) == engine.Forbidden {
@@ -97,7 +97,8 @@ func (s *Writer) AdmitNamed(w *conns.Session, g *rights.Guard, c Check, key []an
 	return err
 }
 
-// HideMissing replaces the error for a missing item by Denied, if the account may not read all items of the class.
+// HideMissing replaces the error for a missing item by Denied if there are items of the class that the account may not
+// read.
 func HideMissing(g *rights.Guard, c *engine.Class, err error) error {
 	if g != nil && engine.CodeOf(err) == engine.NotFound && err != nil && g.RowFilter(engine.MayRead, c) != nil {
 		return conns.KeepMark(err, engine.Denied())

@@ -10,7 +10,7 @@ import (
 )
 
 // Conflict is the error of the database for a violated unique index. It contains the values that the write gave to the
-// columns of the index.
+// columns of this index.
 type Conflict struct {
 	error
 	Plan   *layout.Plan
@@ -18,7 +18,7 @@ type Conflict struct {
 	Values []any // nil if they are not known
 }
 
-// OfKey reports whether the violated index is that of the key, that is, whether another item has the key.
+// OfKey reports whether the violated index is the index of the key, so that another item has the key.
 func (c *Conflict) OfKey() bool {
 	return len(c.Index.Columns) == 1 && c.Index.Columns[0] == c.Plan.Table.ID.Name
 }
@@ -29,8 +29,8 @@ func (c *Conflict) Unwrap() error { return c.error }
 // RootPlan returns the plan of the root class of p's table.
 func (s *Writer) RootPlan(p *layout.Plan) *layout.Plan { return s.layout.Plans[p.Table.Classes[0]] }
 
-// WriteError converts the error of a failed write. If err reports a violated unique index, the result is the error for
-// a duplicate value, otherwise err itself. For value see DuplicateError.
+// WriteError converts the error of a failed write: DuplicateError if err reports a violated unique index, otherwise
+// err itself.
 func (s *Writer) WriteError(p *layout.Plan, err error, value func(property string) any) error {
 	if d := s.DuplicateError(p, err, value); d != nil {
 		return d
@@ -57,7 +57,7 @@ func (s *Writer) DuplicateError(p *layout.Plan, err error, value func(property s
 				e.Message = "class " + p.Class.FullName + " already has an object with the id " + engine.Quote(engine.ValueText(met.Values[0]))
 			}
 		}
-		if property == nil { // the id of several properties, or a property of a class below
+		if property == nil { // the index is that of an id of several properties, or of a property of a descendant
 			return e
 		}
 		v := value(property.Name)
@@ -78,11 +78,11 @@ func (s *Writer) DuplicateError(p *layout.Plan, err error, value func(property s
 	return e
 }
 
-// ErrSameID is the cause of an error: the item with the id of the written values has another key. If a key has several
-// properties, different keys can have the same id. For example, (a_b, c) and (a, b_c) both have the id a_b_c.
+// ErrSameID is the cause of an error for values that have the id of a stored item, but another key. If a key has
+// several properties, different keys can have the same id. For example, (a_b, c) and (a, b_c) both have the id a_b_c.
 var ErrSameID = errors.New("the object with that id has another key")
 
-// OtherKey returns the error for values with the id of an item that has another key (see ErrSameID).
+// OtherKey returns the error for values that have the id of a stored item, but another key (see ErrSameID).
 func OtherKey(p *layout.Plan, v engine.Values) *engine.Error {
 	c := p.Class
 	id := c.ID(v)

@@ -12,22 +12,22 @@ import (
 	"restsrv/engine/store/sqlquery"
 )
 
-// WriteFound writes the condition that an item is one of those that q finds. The condition also locks these items: if a
-// concurrent transaction is changing one of them, the condition is checked again with its new state. All statements
-// lock items in the order of their keys.
+// WriteFound writes the condition that an item is one of those that q finds. The condition also locks these items. If
+// a concurrent transaction is changing an item, the database checks the condition again with the new state of the
+// item. Items are locked in the order of their keys.
 func (s *Writer) WriteFound(b *sqlquery.Builder, p *layout.Plan, q *engine.Query) error {
 	b.Add(" WHERE ", layout.SeqColumn, " IN (")
 	b.WriteFind(p, p.Table.Quoted+"."+layout.SeqColumn, q)
 	if lock := s.LockClause(b.May); lock != "" {
-		// An outer join may produce nulls, which cannot be locked.
+		// Lock only the table itself, because an outer join may produce nulls, which cannot be locked.
 		b.Add(" ORDER BY ", p.Table.Quoted, ".", p.Table.ID.Quoted, lock, " OF ", p.Table.Quoted)
 	}
 	b.Add(")")
 	return b.Finish(s.traits)
 }
 
-// ReadAffected returns the items that q finds and that the account may change. It is called before the change, because
-// cached attributes of other items may depend on these values. It locks the rows, as ReadLocked does.
+// ReadAffected returns the items that q finds and that the account may change, and locks them as ReadLocked does. It
+// is called before the change, because cached attributes of other items may depend on the present values.
 func (s *Writer) ReadAffected(w *conns.Session, g *rights.Guard, p *layout.Plan, q *engine.Query) ([]*engine.Item, error) {
 	b := s.queries.GuardedBuilder(g)
 	b.May = engine.MayRead | engine.MayWrite

@@ -15,9 +15,9 @@ type ItemKey struct {
 	Key   string
 }
 
-// LockItems locks the items with these keys, in the order of tables and keys. lock is the end of the SELECT that locks
-// them, such as FOR UPDATE; if it is "", LockItems does nothing. If found is not nil, the keys of the existing items
-// are added to it.
+// LockItems locks the items with these keys, in the order of tables and keys. lock is the clause of the SELECT that
+// locks the items, such as FOR UPDATE; if it is "", LockItems only returns. If found is not nil, LockItems adds the
+// keys of the existing items to it.
 func (s *Writer) LockItems(w *conns.Session, keys map[*layout.Table][]any, lock string, found map[ItemKey]bool) error {
 	for _, t := range s.layout.Tables {
 		if len(keys[t]) == 0 || lock == "" {
@@ -39,9 +39,9 @@ func (s *Writer) LockItems(w *conns.Session, keys map[*layout.Table][]any, lock 
 	return nil
 }
 
-// RereadLocked reads items again and locks them. Until this transaction ends, no other transaction can change them or
-// their cached attributes. Values that are computed from the result therefore include all earlier changes of other
-// transactions.
+// RereadLocked reads items again and locks them. The result includes all changes of other transactions so far, and
+// until this transaction ends, no other transaction can change the items or their cached attributes. Therefore values
+// that are computed from the result are correct.
 func (s *Writer) RereadLocked(w *conns.Session, items []*engine.Item) ([]*engine.Item, error) {
 	keys := map[*layout.Table][]any{}
 	var tables []*layout.Table

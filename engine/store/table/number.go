@@ -8,8 +8,8 @@ import (
 	"restsrv/engine/store/sqldb"
 )
 
-// RaiseCounters raises the counters of autoassigned ints to at least the numbers that the rows give, so that these
-// numbers are not assigned again. Numbers above schema.Farthest do not raise a counter.
+// RaiseCounters raises the counters of autoassigned ints to at least the numbers that are given in rows, so that these
+// numbers are not assigned again. It ignores numbers above schema.Farthest.
 func (s *Writer) RaiseCounters(w *conns.Session, p *layout.Plan, rows []engine.Values) error {
 	for _, property := range p.Duties.Numbers {
 		highest := int64(0)
@@ -27,7 +27,8 @@ func (s *Writer) RaiseCounters(w *conns.Session, p *layout.Plan, rows []engine.V
 	return nil
 }
 
-// AssignNumbers gives a number to each autoassigned int that is absent in the rows, unless the property has a default.
+// AssignNumbers gives a number to each autoassigned int that is absent in the rows. It leaves out properties with a
+// default.
 func (s *Writer) AssignNumbers(w *conns.Session, p *layout.Plan, rows []engine.Values) error {
 	if err := s.RaiseCounters(w, p, rows); err != nil {
 		return err
@@ -59,12 +60,13 @@ func (s *Writer) AssignNumbers(w *conns.Session, p *layout.Plan, rows []engine.V
 	return nil
 }
 
-// takeNumbers reserves the next n numbers of a property and returns the first of them. Usually a counter is greater
-// than all numbers in use, because each number that a client gives raises it. Numbers above schema.Farthest do not
-// raise it. Beyond schema.Farthest, takeNumbers therefore skips numbers in use if the property must be unique.
+// takeNumbers reserves the next n numbers of a property and returns the first of them. Up to schema.Farthest, a
+// counter is greater than all numbers in use, because each number that a client gives raises the counter. Greater
+// numbers do not raise it. Therefore, beyond schema.Farthest, takeNumbers skips numbers in use if the property must be
+// unique.
 func (s *Writer) takeNumbers(w *conns.Session, p *layout.Plan, property *engine.Property, rows []engine.Values, n int64) (first int64, err error) {
 	name := schema.CounterName(p.Table, property)
-	for reach := n; ; reach = max(n, min(2*reach, 1<<20)) { // doubled, to skip many used numbers with each query
+	for reach := n; ; reach = max(n, min(2*reach, 1<<20)) { // doubled each time, so that a few queries can skip many numbers in use
 		first, ok, err := schema.NextNumbers(w, name, n)
 		if err == nil && !ok {
 			if err = s.restartCounter(w, p, property, rows); err == nil {
@@ -96,8 +98,8 @@ func (s *Writer) takeNumbers(w *conns.Session, p *layout.Plan, property *engine.
 	}
 }
 
-// restartCounter handles a counter that has reached its end. Earlier versions let clients move a counter there. The
-// counter continues after the greatest stored number that is at most schema.Farthest.
+// restartCounter handles a counter that has reached its last number, which clients could cause in earlier versions.
+// The counter continues after the greatest stored number that is not above schema.Farthest.
 func (s *Writer) restartCounter(w *conns.Session, p *layout.Plan, property *engine.Property, rows []engine.Values) error {
 	_, highest, err := s.takenRange(w, p, property, 1, schema.Farthest)
 	if err != nil {
@@ -109,7 +111,7 @@ func (s *Writer) restartCounter(w *conns.Session, p *layout.Plan, property *engi
 	return s.RaiseCounters(w, p, rows)
 }
 
-// takenRange returns the least and the greatest number between from and to that an item has, or 0 and 0 if there are
+// takenRange returns the least and the greatest number in use between from and to. It returns 0 and 0 if there are
 // none.
 func (s *Writer) takenRange(w *conns.Session, p *layout.Plan, property *engine.Property, from, to int64) (lowest, highest int64, err error) {
 	column := p.Table.Column(property).Quoted
@@ -122,7 +124,7 @@ func (s *Writer) takenRange(w *conns.Session, p *layout.Plan, property *engine.P
 	}
 	b := sqldb.NewBuilder(s.traits)
 	b.Add("SELECT ")
-	bounded(b, "min") // separate subqueries, since the index answers each of them at once
+	bounded(b, "min") // min and max in separate subqueries, because the index answers each of them at once
 	b.Add(", ")
 	bounded(b, "max")
 	err = w.VisitRows(b, 2, func(row []any) {

@@ -1,6 +1,5 @@
-// Package table reads, locks and changes rows in the transaction of a write. Each of its functions does one thing to
-// rows of one table, in one statement where possible. Package store decides which functions a write needs, and calls
-// them in the right order.
+// Package table reads, locks and changes rows in the transaction of a write. Each function does one thing to rows of
+// one table, in one statement where possible. Package store decides which functions a write needs, and in which order.
 package table
 
 import (
@@ -30,8 +29,8 @@ func New(reader *read.Reader, l *layout.Layout, queries *sqlquery.Queries) *Writ
 	return &Writer{reader: reader, layout: l, queries: queries, dialect: l.Dialect, traits: l.Traits}
 }
 
-// BulkRows is the maximum number of rows of one statement. A larger group of rows is divided into parts whose sizes are
-// powers of two, so that few different statements are needed.
+// BulkRows is the maximum number of rows of one statement. Larger groups of rows are divided into parts with sizes
+// that are powers of two, so that only a few different statements are needed.
 const BulkRows = 512
 
 // PowerOfTwo returns the greatest power of two that is at most n. n must be positive.
@@ -48,8 +47,8 @@ func Distinct(members []any) []any {
 	})
 }
 
-// KeyOf returns the key of an item as references to the item contain it: the value of the only key property or, if
-// there are several, the id.
+// KeyOf returns the key of an item in the form in which references to the item store it: the value of the key property
+// or, if there are several key properties, the id.
 func KeyOf(it *engine.Item) any {
 	if key := it.Class.KeyProperties(); len(key) == 1 {
 		return it.Values[key[0].Index]
@@ -75,12 +74,12 @@ type Identity struct {
 // IdentityOf returns the identity of an item.
 func IdentityOf(it *engine.Item) Identity { return Identity{it.Class.Root(), it.ID} }
 
-// NewRevision returns a random revision for an item. It differs from all earlier revisions of the item with near
-// certainty.
+// NewRevision returns a random revision for an item. With near certainty it differs from all earlier revisions of the
+// item.
 func NewRevision() int64 { return rand.Int64N(1<<63-1) + 1 }
 
-// StoredRevision converts a revision to its database form. A number that no revision of this store can have becomes 0,
-// which no item has either.
+// StoredRevision converts a revision to its form in the database. If no revision of this store can have this number,
+// the result is 0, which is not the revision of any item.
 func StoredRevision(revision uint64) int64 {
 	if revision > math.MaxInt64 {
 		return 0

@@ -15,13 +15,14 @@ import (
 type Change struct {
 	Key     []any         // identifies the item
 	Values  engine.Values // the new values of the properties that are not Absent
-	KeepKey bool          // the values contain the present key, which need not be written
+	KeepKey bool          // the values contain the present key, which the statement need not write
 	Match   *engine.Match // condition on the revision, with at most one revision; may be nil
-	Version *string       // the new version of the item; nil to keep the present one
+	Version *string       // the new version of the item; nil to keep the present version
 	Editor  string
 }
 
-// Update changes an item, and loads the changed item into it. found is false if no item has the key and the revision.
+// Update changes an item, and loads the changed item into the parameter it. found is false if no item has the key and
+// the revision.
 func (s *Writer) Update(w *conns.Session, p *layout.Plan, it *engine.Item, c Change) (found bool, err error) {
 	b := sqldb.NewBuilder(s.traits)
 	b.Add("UPDATE ", p.Table.Quoted, " SET ")
@@ -89,10 +90,11 @@ func newID(w *conns.Session, p *layout.Plan, c Change) (string, error) {
 	return before.Class.ID(before.Values), nil
 }
 
-// MissingError returns the error of a write that found no item with the key and a revision that m allows. It is
-// NotFound if there is no item with the key. It is Unmatched if the item has another revision. If m allows any revision
-// and there is an item now, the write must be repeated: the write has waited for a transaction that deleted the item,
-// and since then another item has received the key.
+// MissingError returns the error of a write that found no item with the key and a revision that m allows:
+//   - NotFound if there is no item with the key.
+//   - Unmatched if there is an item, but m does not allow its revision.
+//   - An error that makes the store repeat the write if m allows the revision of the item. The write must have waited
+//     for a transaction that deleted the item, and since then another item has received the key.
 func (s *Writer) MissingError(w *conns.Session, p *layout.Plan, id string, m *engine.Match) error {
 	key, _ := p.Class.KeyValues(id)
 	found, err := existsKey(w, p, key)
@@ -126,7 +128,7 @@ func UnmatchedError(c *engine.Class, id string) *engine.Error {
 }
 
 // InStatement reports whether the condition m can be a part of the SQL statement of a write. This is possible if m
-// allows one revision at most, or all revisions.
+// allows exactly one revision, or all revisions.
 func InStatement(m *engine.Match) bool { return m == nil || m.Any || len(m.Revisions) == 1 }
 
 // Overwrite replaces all columns of the row with the key by the values of an item.
@@ -160,8 +162,8 @@ func (s *Writer) Overwrite(w *conns.Session, key any, it *engine.Item) error {
 	return nil
 }
 
-// RunReturning runs a statement that changes or deletes rows of p, and returns the changed items or, if they were
-// deleted, the items as they were.
+// RunReturning runs a statement that changes or deletes rows of p. It returns the changed items in their new state, or
+// the deleted items.
 func RunReturning(w *conns.Session, b *sqldb.Builder, p *layout.Plan) ([]*engine.Item, error) {
 	b.Returning(p.SQL().Selected.List)
 	scan := w.NewScanner(p.SQL().Selected)

@@ -15,8 +15,8 @@ func childAttributes(as *credential) *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Credential: as, Pdeathsig: syscall.SIGQUIT}
 }
 
-// killAll kills a process and its children, and waits until the children are gone. All die at once: no process has
-// time to react to the death of another one.
+// killAll kills a process and its children, and waits until the children are gone. It kills all of them at once, so
+// that no process can react to the death of another.
 func killAll(p *os.Process) {
 	_ = p.Signal(syscall.SIGSTOP) // a stopped process cannot start more children
 	children := childrenOf(p.Pid)

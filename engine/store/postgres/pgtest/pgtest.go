@@ -1,7 +1,8 @@
-// Package pgtest provides PostgreSQL databases for tests. Each test gets a database of its own. The server is the one
-// that RESTSRV_TEST_POSTGRES names or, if it names none, a temporary cluster that is started from the installed
-// binaries once for each test binary. If neither is available, tests are skipped, or fail if RESTSRV_TEST_POSTGRES is
-// "require". The package is used by tests and by the benchmark, and is not a part of restsrv.
+// Package pgtest provides PostgreSQL databases for tests. Each test gets a database of its own. RESTSRV_TEST_POSTGRES
+// can contain the address of the server. Otherwise each test binary starts a temporary cluster from the installed
+// binaries. If there are no binaries, tests are skipped, or fail if RESTSRV_TEST_POSTGRES is "require".
+//
+// The package is used by tests and by the benchmark. It is not a part of the server.
 package pgtest
 
 import (
@@ -17,27 +18,27 @@ import (
 	_ "github.com/lib/pq" // the driver
 )
 
-// variable is the environment variable with the address of the server to use. It may also be "require".
+// variable is the name of the environment variable that contains the address of the server to use, or "require".
 const variable = "RESTSRV_TEST_POSTGRES"
 
 // shared is the server of the test binary.
 var shared struct {
 	once   sync.Once
 	mu     sync.Mutex // serializes CREATE and DROP
-	free   []lent     // databases of earlier tests, emptied
+	free   []lent     // databases of finished tests, emptied
 	server *Server    // nil if RESTSRV_TEST_POSTGRES names a server
 	url    string
 	err    error
 }
 
-// lent is a database that several tests use one after the other.
+// lent is a database that is lent to one test after the other.
 type lent struct {
 	address string
 	drop    func() error
 }
 
-// Run runs the tests of a binary. Afterwards it drops the databases that they used and stops the cluster. TestMain of a
-// package with such tests should call it.
+// Run runs the tests of a binary. Afterwards it drops the databases of the tests and stops the cluster. Call it in
+// TestMain of a package with tests that use Database.
 func Run(m *testing.M) int {
 	code := m.Run()
 	if shared.server != nil {
@@ -52,8 +53,8 @@ func Run(m *testing.M) int {
 	return code
 }
 
-// Database returns the address of an empty database that no other test uses until this test ends. Databases are emptied
-// and used again, which takes a tenth of the time of creating them.
+// Database returns the address of an empty database that only this test uses until it ends. Then the database is
+// emptied and used again, which takes a tenth of the time of creating a new one.
 func Database(t testing.TB) string {
 	t.Helper()
 	d, err := lendDatabase(serverAddress(t))
@@ -80,8 +81,8 @@ func lendDatabase(base string) (d lent, err error) {
 	return d, err
 }
 
-// empty ends the connections to a database and returns it to its initial state. restsrv creates no objects outside of
-// the schema.
+// empty ends the connections to a database and returns the database to its initial state. It only recreates the
+// schema, because the server does not create objects outside of it.
 const empty = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid();
 DROP SCHEMA public CASCADE;
 CREATE SCHEMA public AUTHORIZATION pg_database_owner;
@@ -108,9 +109,9 @@ func Create(base string) (address string, drop func() error, err error) {
 	return databaseAddress(base, name), func() error { return executeAlone(base, "DROP DATABASE IF EXISTS "+name+" WITH (FORCE)") }, nil
 }
 
-// Use is for programs that are not tests. It returns the address of the server that RESTSRV_TEST_POSTGRES names. If
-// the variable contains no address, it starts a cluster, and end stops that cluster. Each setting of the cluster has
-// the form name=value.
+// Use returns the address of a server for a program that is not a test. This is the server in RESTSRV_TEST_POSTGRES
+// or, if the variable contains no address, a new cluster. end stops the cluster. Each setting of the cluster has the
+// form name=value.
 func Use(settings ...string) (address string, end func(), err error) {
 	if dsn := os.Getenv(variable); dsn != "" && dsn != "require" {
 		return dsn, func() {}, nil
@@ -146,7 +147,7 @@ func serverAddress(t testing.TB) string {
 	return shared.url
 }
 
-// giveUp skips the test if PostgreSQL is not available, or fails it if PostgreSQL is required.
+// giveUp ends the test if err is not nil: it fails the test if PostgreSQL is required, and otherwise skips it.
 func giveUp(t testing.TB, err error) {
 	t.Helper()
 	switch {
@@ -165,7 +166,7 @@ func executeAlone(address, statement string) error {
 	return runStatements(address, statement)
 }
 
-// runStatements executes statements, which are separated by semicolons. Several statements form one transaction.
+// runStatements executes statements that are separated by semicolons. If there are several, they form one transaction.
 func runStatements(address, statement string) error {
 	db, err := sql.Open("postgres", address)
 	if err != nil {

@@ -21,10 +21,10 @@ import (
 // patience limits the time for starting a server.
 const patience = 30 * time.Second
 
-// Server is a temporary cluster with a running PostgreSQL, which listens on a socket in its folder. The server ends
-// when this process ends, even after a crash.
+// Server is a temporary cluster with a running PostgreSQL, which listens on a socket in the folder of the cluster. The
+// server ends when this process ends, even after a crash.
 type Server struct {
-	URL string // of the database named postgres
+	URL string // address of the database named postgres
 
 	dir      string
 	bin      string
@@ -34,8 +34,8 @@ type Server struct {
 	process  *os.Process
 }
 
-// NewServer starts a cluster for one test. fsync is on, so a killed server keeps all committed transactions. Each
-// setting has the form name=value.
+// NewServer starts a cluster for one test. Each setting has the form name=value. fsync is on, so that a killed server
+// keeps all committed transactions.
 func NewServer(t testing.TB, settings ...string) *Server {
 	t.Helper()
 	s, err := newServer(settings...)
@@ -66,10 +66,11 @@ func newServer(settings ...string) (*Server, error) {
 	return s, nil
 }
 
-// prefix begins the names of cluster folders. The id of the process that created the folder follows.
+// prefix is the beginning of the names of cluster folders. It is followed by the id of the process that created the
+// folder.
 const prefix = "restsrv-pg-"
 
-// removeLeftOvers removes the folders of processes that were killed. The servers ended when these processes did.
+// removeLeftOvers removes the cluster folders of processes that were killed. Their servers have ended with them.
 func removeLeftOvers() {
 	folders, _ := filepath.Glob(filepath.Join(os.TempDir(), prefix+"*"))
 	for _, folder := range folders {
@@ -81,7 +82,8 @@ func removeLeftOvers() {
 	}
 }
 
-// findBinaries returns the folder with the programs of PostgreSQL: the one in PATH, or the newest installed version.
+// findBinaries returns the folder with the programs of PostgreSQL. It prefers the folder in PATH to the newest
+// installed version.
 func findBinaries() (string, error) {
 	if path, err := exec.LookPath("postgres"); err == nil {
 		if path, err = filepath.EvalSymlinks(path); err == nil {
@@ -127,8 +129,8 @@ func (s *Server) newCommand(name string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// initializeCluster creates the cluster. If PostgreSQL supports it, the default collation is that of a language, so
-// that tests fail if a column lacks an explicit collation.
+// initializeCluster creates the cluster. If possible, the default collation is that of a language, so that tests fail
+// if a column lacks an explicit collation.
 func (s *Server) initializeCluster() error {
 	data := filepath.Join(s.dir, "data")
 	args := []string{"-D", data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "-N", "--locale=C"}
@@ -159,7 +161,7 @@ func (s *Server) Start() error {
 	started := make(chan error)
 	s.running = make(chan struct{})
 	go func() {
-		// The kernel ends the server when the thread that started it ends.
+		// The kernel ends the server when the thread that started the server ends, so keep the thread.
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 		err := cmd.Start()

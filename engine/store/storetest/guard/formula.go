@@ -17,8 +17,8 @@ var guardFormulaTests = []storetest.Test{
 	{Name: "cached attributes of an item that cannot be computed", Run: guardCachedOwn},
 }
 
-// guardDefaults creates items with defaults that are computed from other items. An item that the account may not read
-// should count as missing, and a hidden attribute as null, for every kind of write.
+// guardDefaults creates items with defaults that are computed from other items. For every kind of write, an item that
+// the account may not read should count as missing, and a hidden attribute as null.
 func guardDefaults(t *testing.T, open storetest.Open) {
 	person := storetest.NewClass("person", storetest.Prop("id", engine.String), storetest.Prop("name", engine.String), storetest.Prop("salary", engine.Int), storetest.Prop("owner", engine.String), storetest.Prop("rank", engine.Int))
 	note := storetest.NewClass("note", storetest.Prop("id", engine.String), storetest.Ref("who", person), storetest.Prop("name", engine.String), storetest.Prop("salary", engine.String), storetest.Prop("total", engine.Int),
@@ -64,7 +64,8 @@ func guardDefaults(t *testing.T, open storetest.Open) {
 	}
 }
 
-// team has people in teams. The cached attributes of a team are computed from its members or from all people.
+// team is a repository of people in teams. Cached attributes of a team are computed from its members or from all
+// people.
 type team struct {
 	engine.Repository
 	team, person, desk *engine.Class
@@ -89,23 +90,23 @@ func openTeams(t *testing.T, open storetest.Open) *team {
 	for _, p := range []string{"Ann", "Bob", "Max"} {
 		storetest.Create(t, w, w.person, "id", p[:1], "name", p, "owner", p, "team", "t")
 	}
-	storetest.Update(t, w, w.team, "t", "title", "Team") // computes the attributes that depend on all people
+	storetest.Update(t, w, w.team, "t", "title", "Team") // also computes the attributes that depend on all people
 	storetest.Create(t, w, w.desk, "id", "d", "team", "t")
 	return w
 }
 
-// ofAnn returns the repository for an account that may read only one person, Ann.
+// ofAnn returns the repository for an account that may read only one person, the one named Ann.
 func (w *team) ofAnn(t *testing.T) storetest.Guarded {
 	return storetest.WithGuard(w, new(storetest.Rules).Only(storetest.ParseFilter(t, w.person, `{"owner":"Ann"}`), w.person, engine.MayRead))
 }
 
-// teamValues returns the calculated values of a team, as an account reads them.
+// teamValues returns the calculated values of a team that an account has read.
 func teamValues(it *engine.Item) []any {
 	return []any{it.Get("names"), it.Get("size"), it.Get("people"), it.Get("plain"), it.Get("live"), it.Get("lead"), it.String()}
 }
 
-// guardCached checks that all methods which return items compute cached attributes for the account, instead of
-// returning the stored values.
+// guardCached checks all methods that return items. Instead of the stored values of cached attributes, they should
+// return values that are computed for the account.
 func guardCached(t *testing.T, open storetest.Open) {
 	w := openTeams(t, open)
 	r := w.ofAnn(t)
@@ -142,9 +143,9 @@ func guardCached(t *testing.T, open storetest.Open) {
 	storetest.CheckSame(t, "created", teamValues(storetest.Create(t, r, w.team, "id", "new", "title", "New"))[:3], []any{"", int64(0), int64(1)})
 }
 
-// guardCachedConditions uses cached attributes in filters, sort orders, aggregations and searches, which work on the
-// stored values. The account may not read all items from which these values were computed, so the query should be
-// refused. A search should ignore them.
+// guardCachedConditions uses cached attributes in filters, sort orders, aggregations and searches, which work on
+// stored values. The account may not read all items from which the stored values were computed. Queries with such
+// attributes should be refused, but a search should ignore the attributes.
 func guardCachedConditions(t *testing.T, open storetest.Open) {
 	w := openTeams(t, open)
 	r := w.ofAnn(t)
@@ -186,8 +187,8 @@ func tryList(t *testing.T, r engine.Repository, q *engine.Query) error {
 	return r.List(t.Context(), q, func(*engine.Item) error { return nil })
 }
 
-// guardCachedChain reads cached attributes that are computed from other cached attributes: those of a country from its
-// cities, and those of a city from its districts.
+// guardCachedChain reads cached attributes that are computed from other cached attributes: attributes of a country are
+// computed from its cities, and attributes of a city from its districts.
 func guardCachedChain(t *testing.T, open storetest.Open) {
 	l := storetest.OpenLands(t, open)
 	for id := range int64(3) {
@@ -205,8 +206,9 @@ func guardCachedChain(t *testing.T, open storetest.Open) {
 	storetest.CheckError(t, tryList(t, r, filter), engine.Invalid, "calculated")
 }
 
-// guardCachedErrors writes items with cached attributes that are computed from items which the account may not read.
-// The computed value cannot be stored. The error should not disclose anything about these items.
+// guardCachedErrors writes items with a cached attribute that is computed from items which the account may not read.
+// The computed value violates a rule, so the write fails. The error should not disclose data of the items that the
+// account may not read.
 func guardCachedErrors(t *testing.T, open storetest.Open) {
 	person := storetest.NewClass("person", storetest.Prop("id", engine.String), storetest.Prop("name", engine.String))
 	card := storetest.NewClass("card", storetest.Prop("id", engine.String), storetest.Ref("who", person), storetest.Prop("text", engine.String, storetest.Cached, storetest.Unique))
@@ -224,9 +226,8 @@ func guardCachedErrors(t *testing.T, open storetest.Open) {
 	storetest.CheckDenied(t, "in a save", storetest.TrySave(t, r, storetest.NewRecord(card, "2", "who", "2")))
 }
 
-// guardCachedOwn writes items with values from which a cached attribute cannot be computed, although the formula
-// reads only the item itself. The error should name the item and the attribute, even if the account may not read the
-// class.
+// guardCachedOwn writes items with values for which the formula of a cached attribute fails. The formula reads only
+// the item itself. The error should name the item and the attribute, even if the account may not read the class.
 func guardCachedOwn(t *testing.T, open storetest.Open) {
 	card := storetest.NewClass("card", storetest.Prop("id", engine.String), storetest.Prop("pattern", engine.String), storetest.Prop("fits", engine.Boolean, storetest.Cached))
 	storetest.SetFormulas(card, "fits", `like($id, $pattern)`)

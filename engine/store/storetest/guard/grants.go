@@ -21,8 +21,8 @@ var grantTests = []storetest.Test{
 	{Name: "are those of the class with the longest name", Run: grantsWithoutNamespace},
 }
 
-// granting is a repository that stores grants on single items. A write that deletes or renames an item must change its
-// grants.
+// granting is a repository that stores grants on single items. If a write deletes or renames an item, it should delete
+// or change the grants on the item.
 type granting struct {
 	t *testing.T
 	engine.Repository
@@ -38,7 +38,7 @@ func openGranting(t *testing.T, open storetest.Open, classes ...*engine.Class) *
 	return g
 }
 
-// grant stores grants. Each is a text of three words: subject, resource and permission.
+// grant stores grants. Each grant is a text of three words: subject, resource and permission.
 func (g *granting) grant(grants ...string) {
 	g.t.Helper()
 	for _, one := range grants {
@@ -47,8 +47,8 @@ func (g *granting) grant(grants ...string) {
 	}
 }
 
-// want runs change, and compares the grants that are stored afterwards with grants. If concerned is true, change is
-// expected to change grants, and so to give the policy a new revision.
+// want runs change, and checks that the stored grants then equal grants. concerned is true if change is expected to
+// change grants, which gives the policy a new revision.
 func (g *granting) want(what string, concerned bool, change func() error, grants ...string) {
 	g.t.Helper()
 	before := storetest.Get(g.t, g, g.policy, "policy").Revision

@@ -27,8 +27,8 @@ var guardTests = []storetest.Test{
 	{Name: "views of classes", Run: guardViews},
 }
 
-// office has matters, which belong to a department. Lawsuits are a class below matters. A page belongs to one matter,
-// and many matters share labels.
+// office is a repository of matters. A matter belongs to a department. A lawsuit is a matter. A page belongs to one
+// matter, and many matters share labels.
 type office struct {
 	engine.Repository
 	dept, matter, lawsuit, page, label *engine.Class
@@ -64,9 +64,9 @@ func (o *office) classes() []*engine.Class {
 	return []*engine.Class{o.dept, o.label, o.matter, o.lawsuit, o.page}
 }
 
-// openOffice creates six matters, each with an owner: 0 (ann, department d1), 1 (bob, d1), 2 (ann, d2), 3 (bob, without
-// department), and the lawsuits 4 (ann, d2) and 5 (bob, d1). Matter N has the pages Na of ann and Nb of bob, except
-// that 3 has only 3b. Each matter has the labels x of ann and y of bob.
+// openOffice creates six matters, each with an owner: 0 (ann, department d1), 1 (bob, d1), 2 (ann, d2), 3 (bob,
+// without department), and the lawsuits 4 (ann, d2) and 5 (bob, d1). Each matter N has the page Na of ann and the page
+// Nb of bob, but there is no page 3a. Each matter has the label x of ann and the label y of bob.
 func openOffice(t *testing.T, open storetest.Open) *office {
 	o := newOffice()
 	o.Repository = open(t, o.classes())
@@ -96,8 +96,8 @@ func openOffice(t *testing.T, open storetest.Open) *office {
 	return o
 }
 
-// guardRules lists different kinds of conditions. Each restricts the matters that an account may read; want has the
-// ids of the matters that satisfy it.
+// guardRules lists conditions of different kinds, each of which restricts the matters that an account may read. want
+// contains the ids of the matters that satisfy the condition.
 var guardRules = []struct {
 	name, want string
 	rule       func(t *testing.T, o *office) *engine.Filter
@@ -125,7 +125,7 @@ func onMatters(filter string) func(t *testing.T, o *office) *engine.Filter {
 	return func(t *testing.T, o *office) *engine.Filter { return storetest.ParseFilter(t, o.matter, filter) }
 }
 
-// eachRule runs a test once for each of guardRules. may reports whether the account may read the matter with an id.
+// eachRule runs a test for each of guardRules. may reports whether the account may read the matter with an id.
 func eachRule(t *testing.T, open storetest.Open, run func(t *testing.T, o *office, r storetest.Guarded, may func(id string) bool)) {
 	o := openOffice(t, open)
 	for _, g := range guardRules {
@@ -136,7 +136,7 @@ func eachRule(t *testing.T, open storetest.Open, run func(t *testing.T, o *offic
 	}
 }
 
-// among returns those of the ids, which have one letter each, for which may returns true.
+// among returns the ids for which may returns true. Each letter of ids is an id.
 func among(ids string, may func(string) bool) []string {
 	return slices.DeleteFunc(storetest.SplitLetters(ids), func(id string) bool { return !may(id) })
 }

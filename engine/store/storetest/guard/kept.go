@@ -15,8 +15,8 @@ var guardKeptTests = []storetest.Test{
 }
 
 // keeper is a repository with classes for tests of kept values. The attribute "words" of team has the formula
-// engine.KeepValue, as if its formula could not be compiled, so its stored values are kept. Other attributes of team
-// and desk are computed from "words".
+// engine.KeepValue, which replaces a formula that cannot be compiled and keeps the stored value. Other attributes of
+// team and desk are computed from "words".
 type keeper struct {
 	engine.Repository
 	team, squad, desk, box *engine.Class
@@ -49,13 +49,13 @@ func openKeeper(t *testing.T, open storetest.Open) *keeper {
 	if err != nil {
 		t.Fatal(err)
 	}
-	storetest.Update(t, k, k.team, "t", "title", "Team") // computes the attribute copy
+	storetest.Update(t, k, k.team, "t", "title", "Team") // also computes the attribute copy
 	storetest.Update(t, k, k.squad, "s", "title", "Squad")
 	return k
 }
 
-// accounts returns repositories for accounts that may not read all items. It is not known from which items a kept value
-// was computed, so these accounts must not see the kept values.
+// accounts returns repositories for accounts that may not read all items. These accounts should not see kept values,
+// because it is not known from which items a kept value was computed.
 func (k *keeper) accounts(t *testing.T) map[string]engine.Repository {
 	return map[string]engine.Repository{
 		"without another class": storetest.WithGuard(k, new(storetest.Rules).Only(engine.Never(), k.box, engine.MayRead)),
@@ -64,7 +64,7 @@ func (k *keeper) accounts(t *testing.T) map[string]engine.Repository {
 	}
 }
 
-// keptOf returns the kept value of a team and the values computed from it, as the account reads them.
+// keptOf returns the kept value of a team and the values that are computed from it, as the account has read them.
 func keptOf(it *engine.Item) []any {
 	return []any{it.Get("words"), it.Get("live"), it.Get("copy"), it.String()}
 }
@@ -136,7 +136,8 @@ func guardKeptConditions(t *testing.T, open storetest.Open) {
 	storetest.CheckSame(t, "a search", storetest.ListIDs(t, k, &engine.Query{Class: k.team, Search: "hidden", Count: -1}), []string{"s"})
 }
 
-// guardKeptWrites changes items for accounts that must not see the kept values. The kept values should not change.
+// guardKeptWrites changes items for accounts that should not see kept values. The writes should not change the kept
+// values.
 func guardKeptWrites(t *testing.T, open storetest.Open) {
 	k := openKeeper(t, open)
 	stays := func(what, id string) {

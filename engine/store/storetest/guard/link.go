@@ -32,8 +32,7 @@ func guardNested(t *testing.T, open storetest.Open) {
 	storetest.CheckSame(t, "matters", storetest.ListIDs(t, o, storetest.All(o.matter)), []string{"0", "1", "2", "3", "4", "5", "new"})
 }
 
-// guardPointing writes references. Their values are ids of items that the account may not read, and ids that no item
-// has.
+// guardPointing writes references to items that the account may not read, and references to missing items.
 func guardPointing(t *testing.T, open storetest.Open) {
 	o := openOffice(t, open)
 	own := storetest.ParseFilter(t, o.matter, `{"owner":"ann"}`)
@@ -59,7 +58,7 @@ func guardPointing(t *testing.T, open storetest.Open) {
 			storetest.CheckSame(t, "unchanged", storetest.Get(t, o, o.page, "0a").Get("matter"), "0")
 			allowed(t, "one's own", tryUpdate(t, r, o.page, "0a", "matter", "2"))
 			allowed(t, "nothing", tryUpdate(t, r, o.page, "2a", "matter", nil))
-			// A reference may be written again with its stored value.
+			// The stored value of a reference can be written again.
 			allowed(t, "as it is", tryUpdate(t, r, o.page, "1a", "text", "x", "matter", "1"))
 			allowed(t, "saved as it is", storetest.TrySave(t, r, storetest.NewRecord(o.page, "1a", "text", "y", "matter", "1"), storetest.NewRecord(o.page, "3b", "text", "y", "matter", "3")))
 			storetest.Update(t, o, o.page, "0a", "matter", "0")
@@ -86,7 +85,7 @@ func guardLinks(t *testing.T, open storetest.Open) {
 		t.Helper()
 		storetest.CheckSame(t, "labels", storetest.ListMembers(t, o, o.matter, "3", "labels"), append([]string{}, want...))
 	}
-	labels("x", "y") // labels that are hidden from the account stay members
+	labels("x", "y") // the hidden labels should stay members
 	allowed(t, "add", tryUpdate(t, r, o.matter, "3", "labels", storetest.AddLinks("z")))
 	labels("x", "y", "z")
 	allowed(t, "take out", tryUpdate(t, r, o.matter, "3", "labels", storetest.RemoveLinks("x")))
@@ -102,8 +101,8 @@ func guardLinks(t *testing.T, open storetest.Open) {
 	labels("y")
 }
 
-// guardBack changes the members of a collection that is not stored itself: an item is a member if it refers to the
-// owner of the collection. So the write changes the members.
+// guardBack changes the members of a collection that is stored as references: an item is a member if it refers to the
+// owner of the collection. The write changes the members, so the account needs the permission to change them.
 func guardBack(t *testing.T, open storetest.Open) {
 	o := openOffice(t, open)
 	pages := func(id string, want ...string) {
@@ -123,7 +122,8 @@ func guardBack(t *testing.T, open storetest.Open) {
 	blind := storetest.WithGuard(o, new(storetest.Rules).Only(own, o.page, engine.MayRead, engine.MayWrite, engine.MayUse))
 	storetest.CheckDenied(t, "unseen", tryUpdate(t, blind, o.matter, "0", "pages", storetest.AddLinks("1b")))
 	storetest.CheckDenied(t, "missing", tryUpdate(t, blind, o.matter, "0", "pages", storetest.AddLinks("none")))
-	// The other answers should not disclose either that an item, which the account may not read, is a member already.
+	// The following writes add an item that the account may not read and that is already a member. The response should
+	// not disclose that it is a member.
 	storetest.CheckDenied(t, "unseen, where it is", tryUpdate(t, blind, o.matter, "0", "pages", storetest.AddLinks("0b")))
 	storetest.CheckDenied(t, "unseen, sent back", tryUpdate(t, blind, o.matter, "0", "pages", storetest.ReplaceLinks("0a", "0b")))
 	storetest.CheckDenied(t, "unseen, the one already", tryUpdate(t, blind, o.matter, "3", "cover", "3b"))
@@ -132,11 +132,11 @@ func guardBack(t *testing.T, open storetest.Open) {
 	pages("0", "0a", "0b")
 	allowed(t, "hidden members are not removed", tryUpdate(t, blind, o.matter, "0", "pages", storetest.RemoveLinks("0b")))
 	pages("0", "0a", "0b")
-	// The permission to use all items discloses that they exist, but not to which collection they belong.
+	// An account that may use all items may know that they exist, but not to which collection they belong.
 	using := storetest.WithGuard(o, new(storetest.Rules).Only(own, o.page, engine.MayRead, engine.MayWrite))
 	storetest.CheckDenied(t, "unseen, to use", tryUpdate(t, using, o.matter, "0", "pages", storetest.AddLinks("1b")))
 	storetest.CheckDenied(t, "unseen, to use, a member already", tryUpdate(t, using, o.matter, "0", "pages", storetest.AddLinks("0b")))
-	// After the write, the account must still have the permission to change the member.
+	// After the write, the account should still have the permission to change the member.
 	placed := storetest.WithGuard(o, new(storetest.Rules).Only(storetest.ParseFilter(t, o.page, `{"matter.owner":"ann"}`), o.page, engine.MayWrite))
 	storetest.CheckDenied(t, "from where it may not be changed", tryUpdate(t, placed, o.matter, "2", "pages", storetest.AddLinks("1a")))
 	storetest.CheckDenied(t, "to where it may not be", tryUpdate(t, placed, o.matter, "1", "pages", storetest.AddLinks("2a")))

@@ -19,8 +19,8 @@ var guardOracleTests = []storetest.Test{
 	{Name: "unique values of hidden items beside a new key", Run: guardTakenRenamed},
 }
 
-// guardComputedDefault writes items with a default that is computed from a referenced item, which the account may not
-// read. If the default violates a rule, the answer should be the same as for a missing item.
+// guardComputedDefault writes items with a default that is computed from a referenced item that the account may not
+// read. If the default violates a rule, the response should be the same as for a missing item.
 func guardComputedDefault(t *testing.T, open storetest.Open) {
 	town := storetest.NewClass("town", storetest.Prop("id", engine.String), storetest.Prop("name", engine.String), storetest.Prop("owner", engine.String))
 	house := storetest.NewClass("house", storetest.Prop("id", engine.String), storetest.Ref("town", town), storetest.Prop("place", engine.String, storetest.Required), storetest.Prop("code", engine.String, storetest.Unique))
@@ -33,7 +33,7 @@ func guardComputedDefault(t *testing.T, open storetest.Open) {
 	}
 	storetest.Create(t, o, house, "id", "1", "town", "hidden")
 	r := storetest.WithGuard(o, new(storetest.Rules).Only(storetest.ParseFilter(t, town, `{"owner":"ann"}`), town, engine.MayRead, engine.MayUse))
-	for _, target := range []string{"hidden", "empty", "none"} { // with the first target, the computed code is taken; with the others, the required place is missing
+	for _, target := range []string{"hidden", "empty", "none"} { // for "hidden", the computed code is already taken; for the others, the required place is missing
 		storetest.CheckDenied(t, "create at "+target, storetest.TryCreate(t, r, house, "id", "2", "town", target))
 		storetest.CheckDenied(t, "save at "+target, storetest.TrySave(t, r, storetest.NewRecord(house, "2", "town", target)))
 		storetest.CheckDenied(t, "many at "+target, storetest.TrySave(t, r, storetest.NewRecord(house, "", "id", "2", "town", "seen"), storetest.NewRecord(house, "", "id", "3", "town", target)))
@@ -43,19 +43,19 @@ func guardComputedDefault(t *testing.T, open storetest.Open) {
 	storetest.CheckSame(t, "attribute of the error without hidden items", e.Attribute, "code")
 	e = storetest.CheckError(t, storetest.TrySave(t, r, storetest.NewRecord(house, "3", "town", nil)), engine.Invalid, "required")
 	storetest.CheckSame(t, "attribute of the error without a reference", e.Attribute, "place")
-	// In an existing item, stored values are not computed again. So for any target, the error is about the item's own
-	// values.
+	// Defaults of an existing item are not computed again. Therefore, for every target, the error is about the item's
+	// own values.
 	storetest.Create(t, o, house, "id", "4", "town", "hidden", "place", "there", "code", "free")
 	for _, target := range []string{"hidden", "empty", "none"} {
 		e = storetest.CheckError(t, storetest.TrySave(t, r, storetest.NewRecord(house, "4", "town", target, "code", "in Rome")), engine.Invalid, "duplicate")
 		storetest.CheckSame(t, "attribute of the error for a change at "+target, e.Attribute, "code")
 	}
-	// A record of the same save may create the target.
+	// The target can be created by a later record of the same save.
 	allowed(t, "at an item of the same save", storetest.TrySave(t, r, storetest.NewRecord(house, "3", "place", "here", "code", "x", "town", "new"), storetest.NewRecord(town, "new", "owner", "ann")))
 }
 
-// guardUnreadPointing tries to guess the value of a reference in an item that the account may not read. It writes the
-// guess into the reference. The answer should not disclose whether the guess is right.
+// guardUnreadPointing tries to guess the value of a reference in an item that the account may not read, by writing the
+// guess into the reference. The response should not disclose whether the guess is right.
 func guardUnreadPointing(t *testing.T, open storetest.Open) {
 	o := openOffice(t, open)
 	for _, read := range []*engine.Filter{engine.Never(), storetest.ParseFilter(t, o.page, `{"owner":"bob"}`)} {
@@ -70,9 +70,9 @@ func guardUnreadPointing(t *testing.T, open storetest.Open) {
 	}
 }
 
-// guardReclass saves existing items with records of a descendant class, which makes them items of that class. The
-// account needs the permission to create items of that class. A record of an ancestor class changes only values, not
-// the class.
+// guardReclass saves existing items with records of a descendant class, which changes the class of the items. The
+// account needs the permission to create items of the descendant class. A record of an ancestor class changes only
+// values, not the class.
 func guardReclass(t *testing.T, open storetest.Open) {
 	o := openOffice(t, open)
 	use := storetest.WithGuard(o, new(storetest.Rules).Only(engine.Never(), o.lawsuit, engine.MayUse))
@@ -86,9 +86,9 @@ func guardReclass(t *testing.T, open storetest.Open) {
 	storetest.CheckSame(t, "class", storetest.Get(t, o, o.matter, "3").Class.Name, "lawsuit")
 }
 
-// guardReclassUnread tries to change the class of items to a class that lacks one of their attributes. The change is
-// possible only if the item has no value for the attribute, and the account may not read that value. The answer
-// should not disclose whether there is one.
+// guardReclassUnread tries to change the class of items to a class that lacks one of their attributes. This is
+// possible only if the item has no value for this attribute. The account may not read the value, so the response
+// should not disclose whether there is a value.
 func guardReclassUnread(t *testing.T, open storetest.Open) {
 	thing := storetest.NewClass("thing", storetest.Prop("id", engine.String))
 	car, house := storetest.Extend(thing, "car", storetest.Prop("wheels", engine.Int)), storetest.Extend(thing, "house", storetest.Prop("floors", engine.Int))
@@ -107,8 +107,8 @@ func guardReclassUnread(t *testing.T, open storetest.Open) {
 	}
 }
 
-// guardReadonly guesses the value of a read-only attribute that the account may not read, by writes in strict handling.
-// The answer should be the same for right and wrong guesses, and for items without a value.
+// guardReadonly guesses the value of a read-only attribute that the account may not read, by writes in strict
+// handling. The response should be the same for right guesses, for wrong guesses, and for items without a value.
 func guardReadonly(t *testing.T, open storetest.Open) {
 	c := storetest.NewClass("note", storetest.Prop("id", engine.String), storetest.Prop("pin", engine.Int, func(p *engine.Property) { p.Readonly = true }), storetest.Prop("text", engine.String), storetest.Prop("owner", engine.String))
 	holder := storetest.NewClass("holder", storetest.Prop("id", engine.String), storetest.Ref("note", c), storetest.LinkCollection("notes", c))
@@ -145,7 +145,7 @@ func guardReadonly(t *testing.T, open storetest.Open) {
 	storetest.CheckSame(t, "stored", storetest.Get(t, o, c, "1").Get("text"), nil)
 }
 
-// guardTakenIDs tries to give items the ids of items that the account may not read, and ids that no item has. If the
+// guardTakenIDs tries to give items the ids of items that the account may not read, and ids that are free. If the
 // account may not make the change, the error should be the same in both cases.
 func guardTakenIDs(t *testing.T, open storetest.Open) {
 	c := storetest.NewClass("note", storetest.Prop("id", engine.String), storetest.Prop("owner", engine.String), storetest.Prop("text", engine.String))
@@ -192,8 +192,8 @@ func guardTakenIDs(t *testing.T, open storetest.Open) {
 	storetest.CheckSame(t, "items", storetest.ListIDs(t, o, storetest.All(c)), []string{"new", "hidden"})
 }
 
-// guardTakenValues is like guardTakenIDs, for unique values instead of ids: it tries to give items values that items
-// have which the account may not read.
+// guardTakenValues is like guardTakenIDs, for unique values instead of ids: it tries to give items the unique values
+// of items that the account may not read.
 func guardTakenValues(t *testing.T, open storetest.Open) {
 	c := storetest.NewClass("note", storetest.Prop("id", engine.String), storetest.Prop("owner", engine.String), storetest.Prop("code", engine.String, storetest.Unique))
 	storetest.Link(c)
@@ -218,7 +218,7 @@ func guardTakenValues(t *testing.T, open storetest.Open) {
 	storetest.CheckSame(t, "code", storetest.Get(t, o, c, "hidden").Get("code"), "taken")
 }
 
-// guardTakenSeveral makes writes that violate several unique indexes, so that several hidden items are in the way.
+// guardTakenSeveral makes writes that violate several unique indexes because of several hidden items.
 func guardTakenSeveral(t *testing.T, open storetest.Open) {
 	c := storetest.NewClass("note", storetest.Prop("id", engine.String), storetest.Prop("owner", engine.String), storetest.Prop("x", engine.Int, storetest.Unique), storetest.Prop("y", engine.Int, storetest.Unique))
 	storetest.Link(c)
@@ -243,9 +243,9 @@ func guardTakenSeveral(t *testing.T, open storetest.Open) {
 	storetest.CheckSame(t, "items", len(storetest.ListIDs(t, o, storetest.All(c))), 6)
 }
 
-// guardTakenRenamed updates an item with a unique value that a hidden item has already. The same update changes the
-// key of the item, by a nested record. To find out whether the account may make the change at all, the store repeats
-// the update as if the hidden item did not exist. It should repeat the whole update, including the new key.
+// guardTakenRenamed updates an item with a unique value that a hidden item already has. The same update changes the
+// key of the item, by a nested record. To find out whether the account may make this change at all, the store repeats
+// the update as if the hidden item did not exist. The repetition should include the change of the key.
 func guardTakenRenamed(t *testing.T, open storetest.Open) {
 	c := storetest.NewClass("note", storetest.Prop("id", engine.String), storetest.Prop("owner", engine.String), storetest.Prop("code", engine.String, storetest.Unique))
 	storetest.AddProperties(c, storetest.Ref("twin", c))

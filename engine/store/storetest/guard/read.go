@@ -50,7 +50,7 @@ func guardRows(t *testing.T, open storetest.Open) {
 	})
 }
 
-// guardPaths uses paths that lead from pages and departments to matters.
+// guardPaths uses paths from pages and departments to matters.
 func guardPaths(t *testing.T, open storetest.Open) {
 	eachRule(t, open, func(t *testing.T, o *office, r storetest.Guarded, may func(string) bool) {
 		list := func(c *engine.Class, filter string) []string {
@@ -144,8 +144,8 @@ func guardLoads(t *testing.T, open storetest.Open) {
 	})
 }
 
-// guardComputed reads display strings and calculated attributes that depend on hidden items. They should be computed
-// as if the hidden items did not exist.
+// guardComputed reads display strings and calculated attributes that depend on hidden items. The results should be the
+// same as if the hidden items did not exist.
 func guardComputed(t *testing.T, open storetest.Open) {
 	eachRule(t, open, func(t *testing.T, o *office, r storetest.Guarded, may func(string) bool) {
 		err := r.List(t.Context(), storetest.All(o.page), func(it *engine.Item) error {
@@ -173,7 +173,7 @@ func guardComputed(t *testing.T, open storetest.Open) {
 	})
 }
 
-// expectUnknown checks that err is the same error as for an attribute that class matter does not have.
+// expectUnknown checks that err equals the error for an attribute that class matter does not have.
 func expectUnknown(t *testing.T, o *office, what, name string, err error) {
 	t.Helper()
 	_, want := query.ParseSortList(o.matter, "nothing")
@@ -280,7 +280,7 @@ func guardSearch(t *testing.T, open storetest.Open) {
 	texts, text, _ := storetest.OpenTexts(t, open)
 	r = storetest.WithGuard(texts, new(storetest.Rules).Hide(engine.MayRead, text, "title"))
 	storetest.CheckSearch(t, r, text, map[string]string{"fox": "24", "FOX trot": "2", "42": "0", "quick": "", "чаю": "1"})
-	// In a class without stored words, the search looks in the texts of the item.
+	// In a class without stored words, the search uses the texts of the item.
 	storetest.CheckSame(t, "contained", storetest.ListIDs(t, o, &engine.Query{Class: o.page, Search: "ann", Count: -1}), []string{"0a", "1a", "2a", "4a", "5a"})
 	pages := storetest.WithGuard(o, new(storetest.Rules).Hide(engine.MayRead, o.page, "owner"))
 	storetest.CheckSame(t, "not contained", storetest.ListIDs(t, pages, &engine.Query{Class: o.page, Search: "ann", Count: -1}), []string{})
@@ -309,8 +309,8 @@ func guardBlank(t *testing.T, open storetest.Open) {
 	storetest.CheckSame(t, "first attribute of a class without references", storetest.Get(t, r, card, "secret").Get("text"), "/Ann")
 }
 
-// guardLookups reads attributes with formulas that find items by a query, not by a path. Items that the account may
-// not read should not be found.
+// guardLookups reads attributes with formulas that find items by a query, not by a path. The query should not find
+// items that the account may not read.
 func guardLookups(t *testing.T, open storetest.Open) {
 	l := storetest.OpenLands(t, open)
 	for id := range int64(3) {
@@ -333,8 +333,8 @@ func guardLookups(t *testing.T, open storetest.Open) {
 	storetest.CheckSame(t, "counted for all", storetest.Get(t, l, l.City, "1").Get("count"), int64(4))
 }
 
-// guardOrdered loads collections with a condition or a sort order that uses a hidden attribute. The attribute should
-// count as null.
+// guardOrdered loads collections with a condition or a sort order that uses a hidden attribute. The hidden attribute
+// should count as null.
 func guardOrdered(t *testing.T, open storetest.Open) {
 	w := storetest.NewWorld()
 	staff := w.Person.Property("staff")
@@ -355,7 +355,7 @@ func guardOrdered(t *testing.T, open storetest.Open) {
 }
 
 // guardMissing reads items that the account may not read, and items that do not exist. The error should be the same,
-// so that the account cannot distinguish them.
+// so that the account cannot distinguish the two cases.
 func guardMissing(t *testing.T, open storetest.Open) {
 	o := openOffice(t, open)
 	r := storetest.WithGuard(o, new(storetest.Rules).Only(storetest.ParseFilter(t, o.matter, `{"owner":"ann"}`), o.matter, engine.MayRead))
@@ -373,8 +373,8 @@ func guardMissing(t *testing.T, open storetest.Open) {
 	}
 }
 
-// guardCreated reads and changes items while others create them. The answer should be NotFound until the item exists,
-// and success afterwards; it should never be Forbidden.
+// guardCreated reads and changes items while other goroutines create them. The error should be NotFound until an item
+// exists, and then the call should succeed. The error should never be Forbidden.
 func guardCreated(t *testing.T, open storetest.Open) {
 	o := openOffice(t, open)
 	r := storetest.WithGuard(o, new(storetest.Rules).Only(storetest.ParseFilter(t, o.label, `{"owner":"ann"}`), o.label, engine.MayWrite))
@@ -402,7 +402,7 @@ func guardCreated(t *testing.T, open storetest.Open) {
 	}
 }
 
-// guardViews calls the repository with views of classes instead of the classes (see engine.NewViews).
+// guardViews passes views of classes (see engine.NewViews) to the repository instead of the classes.
 func guardViews(t *testing.T, open storetest.Open) {
 	o := openOffice(t, open)
 	hides := new(storetest.Rules).Hide(engine.MayRead|engine.MayWrite, o.matter, "secret")

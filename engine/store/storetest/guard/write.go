@@ -72,7 +72,7 @@ func guardCreate(t *testing.T, open storetest.Open) {
 	}
 }
 
-// many returns n records of items that belong to owner, except the last one, which belongs to another account.
+// many returns n records of items that belong to owner. The last item belongs to another account, last.
 func many(c *engine.Class, n int, owner, last string) (records []engine.Record) {
 	for i := range n {
 		if i == n-1 {
@@ -138,7 +138,7 @@ func guardUpdate(t *testing.T, open storetest.Open) {
 	}
 }
 
-// guardAfter tries to change items in such a way that the account may not change them afterwards.
+// guardAfter tries changes after which the account may no longer change the item.
 func guardAfter(t *testing.T, open storetest.Open) {
 	for _, c := range []struct {
 		name, rule string
@@ -174,7 +174,7 @@ func guardAfter(t *testing.T, open storetest.Open) {
 	storetest.CheckDenied(t, "another class", storetest.TrySave(t, class, storetest.NewRecord(o.lawsuit, "0", "n", int64(1))))
 	storetest.CheckDenied(t, "from another class", storetest.TrySave(t, class, storetest.NewRecord(o.matter, "4", "n", int64(1))))
 	storetest.CheckSame(t, "class", storetest.Get(t, o, o.matter, "0").Class, o.matter)
-	// An item is the same item for the guard even if the save changes its key.
+	// The guard should recognize an item even if the save changes the key of the item.
 	r := storetest.WithGuard(o, new(storetest.Rules).Only(storetest.ParseFilter(t, o.matter, `{"owner":"ann"}`), o.matter, engine.MayWrite))
 	storetest.CheckDenied(t, "given away, then renamed", storetest.TrySave(t, r, storetest.NewRecord(o.matter, "0", "owner", "bob"), storetest.NewRecord(o.matter, "0", "id", "zero")))
 	allowed(t, "renamed", storetest.TrySave(t, r, storetest.NewRecord(o.matter, "0", "n", int64(3)), storetest.NewRecord(o.matter, "0", "id", "zero")))
@@ -182,7 +182,7 @@ func guardAfter(t *testing.T, open storetest.Open) {
 }
 
 // guardRenamed saves two records together: one changes the owner of a part, and the other changes the key of a thing.
-// The key of the part is a reference to the thing, so it changes too. The guard should still check the part.
+// The key of the part is a reference to the thing, so it changes too. The guard should check the part nevertheless.
 func guardRenamed(t *testing.T, open storetest.Open) {
 	thing := storetest.NewClass("thing", storetest.Prop("id", engine.String))
 	part := storetest.NewClass("part", storetest.Ref("thing", thing), storetest.Prop("owner", engine.String))
@@ -228,7 +228,8 @@ func guardDelete(t *testing.T, open storetest.Open) {
 
 func guardSave(t *testing.T, open storetest.Open) {
 	o := openOffice(t, open)
-	// An existing item requires the permission to change it, a new one the permission to create it.
+	// To save an existing item, the account needs the permission to change it; for a new item, the permission to
+	// create it.
 	r := storetest.WithGuard(o, new(storetest.Rules).Only(engine.Never(), o.label, engine.MayUse).Only(storetest.ParseFilter(t, o.label, `{"owner":"ann"}`), o.label, engine.MayWrite))
 	allowed(t, "a change", storetest.TrySave(t, r, storetest.NewRecord(o.label, "x", "owner", "ann")))
 	storetest.CheckDenied(t, "a change of another", storetest.TrySave(t, r, storetest.NewRecord(o.label, "x", "owner", "ann"), storetest.NewRecord(o.label, "y", "owner", "ann")))
@@ -295,12 +296,12 @@ func guardGiven(t *testing.T, open storetest.Open) {
 	storetest.CheckDenied(t, "a member less", tryUpdate(t, members, o.matter, "0", "pages", storetest.RemoveLinks("0a")))
 	storetest.CheckDenied(t, "other members", tryUpdate(t, members, o.matter, "0", "pages", storetest.ReplaceLinks()))
 	allowed(t, "the same members", tryUpdate(t, members, o.matter, "0", "n", int64(5), "pages", storetest.ReplaceLinks("0a", "0b")))
-	// Input that is ignored or has no effect is allowed.
+	// Values that are ignored or have no effect are allowed.
 	allowed(t, "others", tryUpdate(t, r, o.matter, "0", "title", "Other", "labels", nil, "sheets", int64(9)))
 	storetest.CheckSame(t, "as before", storetest.Get(t, o, o.matter, "0").Get("secret"), "hush0")
 }
 
-// guardErrors writes unique values that hidden items have already. The error should not disclose these items.
+// guardErrors writes unique values that hidden items already have. The error should not disclose these items.
 func guardErrors(t *testing.T, open storetest.Open) {
 	c := storetest.NoteClass()
 	o := open(t, []*engine.Class{c})
@@ -316,7 +317,7 @@ func guardErrors(t *testing.T, open storetest.Open) {
 }
 
 // guardDependent changes an item from which a calculated attribute of a hidden item is computed. The new value of the
-// attribute would violate a rule. The error should not name the hidden item.
+// attribute violates a rule. The error should not name the hidden item.
 func guardDependent(t *testing.T, open storetest.Open) {
 	parent := storetest.NewClass("parent", storetest.Prop("id", engine.String), storetest.Prop("name", engine.String))
 	child := storetest.NewClass("child", storetest.Prop("id", engine.String), storetest.Ref("parent", parent), storetest.Prop("code", engine.String, storetest.Cached, storetest.Unique))
@@ -338,7 +339,7 @@ func guardDependent(t *testing.T, open storetest.Open) {
 	storetest.CheckSame(t, "stored", storetest.Get(t, o, child, "child1").Get("code"), "of n3")
 }
 
-// nonUnique creates another note and returns its code, so that the code is taken.
+// nonUnique creates a note and returns its code, which is then taken.
 func nonUnique(t *testing.T, r engine.Repository, c *engine.Class) string {
 	storetest.Create(t, r, c, "id", "other", "code", "other")
 	return "other"
@@ -363,7 +364,7 @@ func guardOwn(t *testing.T, open storetest.Open) {
 	allowed(t, "without the guard", err)
 }
 
-// guardAdmit checks which writes Admit denies, and with which errors. Admit should change no data.
+// guardAdmit checks which writes Admit refuses, and with which errors. Admit should not change data.
 func guardAdmit(t *testing.T, open storetest.Open) {
 	o := openOffice(t, open)
 	c := o.matter
@@ -393,7 +394,7 @@ func guardAdmit(t *testing.T, open storetest.Open) {
 	storetest.CheckSame(t, "items after Admit", storetest.ListIDs(t, o, storetest.All(c)), before)
 }
 
-// guardAdmitNested makes writes with nested records, and compares the answer of Admit with that of the write. The
+// guardAdmitNested makes writes with nested records, and compares the result of Admit with that of the write. The
 // account may change the department d1 and the label x. It may not create departments or labels.
 func guardAdmitNested(t *testing.T, open storetest.Open) {
 	o := openOffice(t, open)

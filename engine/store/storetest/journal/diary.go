@@ -16,8 +16,8 @@ import (
 )
 
 // Journaled returns a function that opens repositories in which all classes have a journal. At the end of a test, it
-// checks that the journal agrees with the stored items. The journal agrees if each record begins with the state to
-// which the records before it lead, and the last state is the stored one.
+// checks that the journal agrees with the stored items: each record should begin with the state to which the earlier
+// records lead, and the last state should be the stored state.
 func Journaled(open storetest.Open) storetest.Open {
 	return func(t *testing.T, classes []*engine.Class) engine.Repository {
 		if storetest.Journal(classes) != nil {
@@ -35,12 +35,12 @@ func Journaled(open storetest.Open) storetest.Open {
 	}
 }
 
-// unjournaledTests lists tests for which the journal is not checked. Either these tests import items, and imports are
-// not journaled, or their items cannot be listed.
+// unjournaledTests lists tests for which the journal is not checked. These tests import items, which is not journaled,
+// or their items cannot be listed.
 var unjournaledTests = []string{"in_an_import", "kept_values_of_formulas", "kept_values_of_formulas_in_conditions",
 	"kept_values_of_formulas_after_writes", "calculated_anew", "a_formula_that_fails"}
 
-// state contains the values of an item by name, each as JSON. "_class" is the name of its class.
+// state maps the names of attributes of an item to their values as JSON, and "_class" to the name of the item's class.
 type state map[string]string
 
 // history is the state of all items as a journal describes it, by root class and id.
@@ -50,7 +50,7 @@ type history struct {
 	members map[[2]string]map[collection][]string // members of collections that are stored as links
 }
 
-// checkAgreement checks all items: the state that the journal describes should be the stored state.
+// checkAgreement checks for all items that the state which the journal describes is the stored state.
 func (d *diary) checkAgreement(t *testing.T, classes []*engine.Class) {
 	recorded := history{map[string]*engine.Class{}, map[[2]string]state{}, map[[2]string]map[collection][]string{}}
 	for _, c := range classes {
@@ -83,9 +83,9 @@ func (d *diary) checkAgreement(t *testing.T, classes []*engine.Class) {
 
 func classOf(c *engine.Class) string { return string(engine.AppendString(nil, c.FullName)) }
 
-// stateOf decodes the field base or data of a record, which hold the values before and after the change. A null becomes
-// "". It leaves out the attributes that contain the time and the account of the last change: if only they differ, the
-// item counts as unchanged.
+// stateOf decodes a field of a record: base contains the values before the change, data those after it. A null becomes
+// "". stateOf leaves out the attributes for the time and the account of the last change, because an item counts as
+// unchanged if only these differ.
 func stateOf(t *testing.T, c *engine.Class, json any) state {
 	t.Helper()
 	has := state{}
@@ -106,8 +106,8 @@ func stateOf(t *testing.T, c *engine.Class, json any) state {
 	return has
 }
 
-// applyRecord changes the state as a record of the journal describes. It returns an error if the record begins with
-// another state than h contains.
+// applyRecord changes the state in h as a record of the journal describes. It returns an error if h does not contain
+// the state with which the record begins.
 func (h history) applyRecord(t *testing.T, record *engine.Item) error {
 	c := h.classes[record.Text("className")]
 	base, data := stateOf(t, c, record.Get("base")), stateOf(t, c, record.Get("data"))
@@ -141,8 +141,8 @@ func (h history) applyRecord(t *testing.T, record *engine.Item) error {
 	return nil
 }
 
-// changeValues replaces values in s. base contains the values before a change, and data those after it. It returns an
-// error if s does not contain the values of base.
+// changeValues replaces the values in base, those before a change, by the values in data. It returns an error if s
+// does not contain the values of base.
 func (s state) changeValues(base, data state) error {
 	for name, was := range base {
 		if s[name] != was {
@@ -164,9 +164,9 @@ func (s state) changeValues(base, data state) error {
 	return nil
 }
 
-// idBefore returns the id that an item had before its key changed. id is the present id; base and data contain the key
-// properties that changed, before and after the change. The parts of a key may contain the separator of the id, so the
-// id cannot be split. An unchanged part is found by removing the other parts from the id.
+// idBefore returns the id that an item had before its key changed. id is the present id. base and data contain the key
+// properties that changed, before and after the change. The id cannot simply be split, because the parts of a key may
+// contain the separator. Instead, an unchanged part is found by removing the other parts from the id.
 func idBefore(c *engine.Class, id string, base, data state) string {
 	value := func(s state, name string) string {
 		v, _ := wire.Decode([]byte(s[name]))

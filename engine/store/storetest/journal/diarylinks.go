@@ -12,15 +12,15 @@ import (
 	"restsrv/engine/wire"
 )
 
-// collection identifies a collection by its name and the root class of its members. It is the same in all classes of a
-// tree.
+// collection identifies a collection by its name and the root class of its members, so that the copies of a collection
+// in all classes of a tree are the same.
 type collection struct{ name, root string }
 
 func collectionOf(p *engine.Property) collection {
 	return collection{p.Name, p.Target.Root().FullName}
 }
 
-// applyLinks changes the members of a collection as a record of added or removed members describes.
+// applyLinks changes the members of a collection as a record describes that reports added or removed members.
 func (h history) applyLinks(t *testing.T, record *engine.Item, at [2]string, c *engine.Class) error {
 	data, err := wire.Decode([]byte(engine.ValueText(record.Get("data"))))
 	if err != nil {
@@ -29,7 +29,7 @@ func (h history) applyLinks(t *testing.T, record *engine.Item, at [2]string, c *
 	for _, f := range data.(engine.Fields) {
 		p := c.Property(f.Name)
 		if p.Back != nil {
-			continue // the references of the members have records of their own
+			continue // the links are references of the members, which have records of their own
 		}
 		if h.members[at] == nil {
 			h.members[at] = map[collection][]string{}
@@ -53,8 +53,8 @@ func (h history) applyLinks(t *testing.T, record *engine.Item, at [2]string, c *
 	return nil
 }
 
-// renameItem changes the key of an item in all collections, from one root class and id to another. If the new id is
-// empty, it removes the item.
+// renameItem changes the key of an item in all collections. from and to consist of a root class and an id. If the new
+// id is empty, renameItem removes the item.
 func (h history) renameItem(from, to [2]string) {
 	if from == to {
 		return
@@ -68,7 +68,7 @@ func (h history) renameItem(from, to [2]string) {
 			i := slices.Index(ids, from[1])
 			switch {
 			case i < 0 || of.root != from[0]:
-			case to[1] == "" || slices.Contains(ids, to[1]): // both ids were members: one of them remains
+			case to[1] == "" || slices.Contains(ids, to[1]): // if both ids were members, only one of them remains
 				collections[of] = slices.Delete(ids, i, i+1)
 			default:
 				ids[i] = to[1]
@@ -77,8 +77,8 @@ func (h history) renameItem(from, to [2]string) {
 	}
 }
 
-// checkMembers checks the members of all items: the members that the journal describes should be the stored members
-// that exist.
+// checkMembers checks for all items that the members which the journal describes are the stored members. It ignores
+// members that do not exist.
 func (h history) checkMembers(t *testing.T, d *diary) {
 	t.Helper()
 	for at, has := range h.items {

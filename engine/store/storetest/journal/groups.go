@@ -1,4 +1,4 @@
-// Package journal contains the tests of the conformance suite for the journal of changes. Its function Journaled makes
+// Package journal contains the tests of the conformance suite for the journal of changes. With its function Journaled,
 // all other tests check the journal too.
 package journal
 

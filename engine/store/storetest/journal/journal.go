@@ -33,14 +33,14 @@ var journalTests = []storetest.Test{
 	{Name: "many at the same time", Run: journalCrowd},
 }
 
-// diary is a repository with a journal. Its methods read and check the records of the journal.
+// diary is a repository with a journal. It also has methods that read and check the records of the journal.
 type diary struct {
 	engine.Repository
 	changes *engine.Class
 	read    int // number of records that newRecords has returned
 }
 
-// openJournaled opens a repository of classes, in which the classes listed in journaled have a journal.
+// openJournaled opens a repository of classes. The classes in journaled have a journal.
 func openJournaled(t *testing.T, open storetest.Open, classes []*engine.Class, journaled ...*engine.Class) *diary {
 	for _, c := range journaled {
 		c.Journaling = true
@@ -50,8 +50,8 @@ func openJournaled(t *testing.T, open storetest.Open, classes []*engine.Class, j
 	return d
 }
 
-// newRecords returns the records that were added since the last call. Each is a text: type, class, id, and the fields
-// base and data, which are the values before and after the change, unless they are null.
+// newRecords returns the records that were added since the previous call, each as a text: type, class, id, and the
+// fields base and data if they are not null. These fields contain the values before and after the change.
 func (d *diary) newRecords(t *testing.T) []string {
 	t.Helper()
 	all := []string{}
@@ -85,7 +85,7 @@ func (d *diary) expectRecords(t *testing.T, what string, want ...string) {
 	storetest.CheckSame(t, what, d.newRecords(t), append([]string{}, want...))
 }
 
-// expectSorted checks the new records like expectRecords, but ignores their order.
+// expectSorted checks the new records as expectRecords does, but ignores their order.
 func (d *diary) expectSorted(t *testing.T, what string, want ...string) {
 	t.Helper()
 	told := d.newRecords(t)
@@ -151,7 +151,7 @@ func journalNothing(t *testing.T, open storetest.Open) {
 	storetest.Create(t, d, c, "id", "1", "name", "x", "made", storetest.LongAgo, "changed", storetest.LongAgo)
 	d.newRecords(t)
 	storetest.Update(t, d, c, "1")
-	storetest.Update(t, d, c, "1", "name", "x") // only the tracker of changes differs
+	storetest.Update(t, d, c, "1", "name", "x") // the same value: only the time of the last change differs
 	storetest.Save(t, d, storetest.NewRecord(c, "1", "name", "x"), storetest.NewRecord(c, "1", "name", "x"))
 	if _, err := d.UpdateAll(storetest.WithAccount(t, "ann@local"), storetest.All(c), storetest.NewValues(c, "name", "x")); err != nil {
 		t.Fatal(err)
@@ -163,7 +163,7 @@ func journalNothing(t *testing.T, open storetest.Open) {
 		t.Fatal(err)
 	}
 	d.expectRecords(t, "nothing")
-	time.Sleep(2 * time.Millisecond) // the time of a change has milliseconds
+	time.Sleep(2 * time.Millisecond) // so that the times, which have milliseconds, differ
 	storetest.Update(t, d, c, "1", "name", "y")
 	if told := d.newRecords(t); len(told) != 1 || !strings.Contains(told[0], `{"name":"x","changed":"`) || !strings.Contains(told[0], `{"name":"y","changed":"`) {
 		t.Errorf("got %q, want the time of the change with the changed name", told)

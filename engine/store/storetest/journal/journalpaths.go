@@ -16,8 +16,8 @@ import (
 
 func journalSave(t *testing.T, open storetest.Open) {
 	d, c := journalNotes(t, open)
-	// A record with all properties is saved by one statement, which inserts or updates. Other records take several
-	// statements.
+	// A record with all properties is saved by a single statement, which inserts or updates. Other records take
+	// several statements.
 	whole := func(id, title string) engine.Record {
 		return storetest.NewRecord(c, id, "id", id, "title", title, "body", nil, "rank", int64(1), "code", nil)
 	}
@@ -132,7 +132,7 @@ func journalAll(t *testing.T, open storetest.Open) {
 	storetest.CheckSame(t, "left", storetest.ListIDs(t, d, storetest.All(c)), []string{"c", "d"})
 	var many []engine.Record
 	var changed, gone []string
-	for i := range 3 * 512 { // more items than one part of an UpdateAll has
+	for i := range 3 * 512 { // more items than UpdateAll changes in one part
 		id := fmt.Sprint("n", i)
 		many = append(many, storetest.NewRecord(c, id, "id", id, "rank", int64(i+10)))
 		changed = append(changed, fmt.Sprintf(`UPDATE note %s {"rank":%d} {"rank":9}`, id, i+10))
@@ -140,8 +140,8 @@ func journalAll(t *testing.T, open storetest.Open) {
 	}
 	storetest.Save(t, d, many...)
 	d.newRecords(t)
-	// UpdateAll changes so many items in several parts. A changed item no longer satisfies the filter. UpdateAll should
-	// nevertheless change all items that satisfied it at the beginning, those of the later parts too.
+	// UpdateAll changes these items in several parts. A changed item no longer satisfies the filter. Nevertheless,
+	// UpdateAll should change all items that satisfied the filter at the beginning.
 	if n, err := d.UpdateAll(t.Context(), storetest.Where(c, engine.OpGt, "rank", int64(9)), storetest.NewValues(c, "rank", int64(9))); err != nil || n != int64(len(many)) {
 		t.Fatal(n, err)
 	}
@@ -258,8 +258,8 @@ func journalImports(t *testing.T, open storetest.Open) {
 	}
 }
 
-// journalCrowd increments a number from several goroutines. Each journal record should continue from the one before it,
-// and no record should be missing.
+// journalCrowd increments a number from several goroutines. Each journal record should begin with the value with which
+// the previous record ends, and no record may be missing.
 func journalCrowd(t *testing.T, open storetest.Open) {
 	d, c := journalNotes(t, open)
 	storetest.Create(t, d, c, "id", "n", "rank", int64(0))

@@ -100,7 +100,7 @@ func failingFormula(t *testing.T, open storetest.Open) {
 	r := open(t, []*engine.Class{c})
 	storetest.Create(t, r, c, "id", int64(1))
 	storetest.CheckSame(t, "number", storetest.Get(t, r, c, "1").Get("n"), int64(0))
-	storetest.Create(t, r, c, "id", int64(2), "name", "x") // the write succeeds, because it does not compute values that only readers need
+	storetest.Create(t, r, c, "id", int64(2), "name", "x") // succeeds, because a write does not compute values that only reads need
 	_, err := r.Get(t.Context(), c, "2")
 	e := storetest.CheckError(t, err, engine.Internal, "")
 	storetest.CheckSame(t, "attribute", e.Attribute, "n")
@@ -174,7 +174,7 @@ func cachedAgain(t *testing.T, open storetest.Open) {
 	counts("dangling", 0, 0)
 }
 
-// cachedByMembers changes the city of districts by writing the collection of a city.
+// cachedByMembers changes the city of districts by writing the collection of districts of a city.
 func cachedByMembers(t *testing.T, open storetest.Open) {
 	l := storetest.OpenLands(t, open)
 	l.NewDistrict(t, 1, 1)
@@ -301,8 +301,8 @@ func cachedTogether(t *testing.T, open storetest.Open) {
 		[]any{int64(n / 2), int64(n / 2), int64(n)})
 }
 
-// cachedBesideAll creates a district in a transaction, while an UpdateAll moves all districts to another city. The
-// UpdateAll should wait for the end of the transaction.
+// cachedBesideAll creates a district in a transaction while an UpdateAll moves all districts to another city. The
+// UpdateAll should wait until the transaction ends.
 func cachedBesideAll(t *testing.T, open storetest.Open) {
 	l := storetest.OpenLands(t, open)
 	storetest.Create(t, l, l.City, "id", int64(3), "country", int64(1))
@@ -320,7 +320,7 @@ func cachedBesideAll(t *testing.T, open storetest.Open) {
 			_, err := l.UpdateAll(t.Context(), storetest.All(l.District), storetest.NewValues(l.District, "city", int64(2)))
 			moved <- err
 		}()
-		time.Sleep(200 * time.Millisecond) // enough time for the UpdateAll to reach the lock; otherwise the test passes without checking it
+		time.Sleep(200 * time.Millisecond) // enough time for the UpdateAll to reach the lock; if not, the test passes without checking the lock
 		return nil
 	})
 	if err := errors.Join(err, <-moved); err != nil {

@@ -20,8 +20,8 @@ var expressionTests = []storetest.Test{
 	{Name: "refused", Run: expressionRefused},
 }
 
-// openSample opens a repository with a class and two of its items: "full" has a value for every property, and "none"
-// has none.
+// openSample opens a repository with a class and two items. The item "full" has a value for every property, the item
+// "none" only for its id.
 func openSample(t *testing.T, open storetest.Open) (engine.Repository, *engine.Class) {
 	c := storetest.NewClass("sample", storetest.Prop("id", engine.String), storetest.Prop("name", engine.String), storetest.Prop("n", engine.Int), storetest.Prop("big", engine.Int),
 		storetest.Prop("real", engine.Real), storetest.Prop("pay", engine.DecimalNum), storetest.Prop("at", engine.DateTime), storetest.Prop("ok", engine.Boolean),
@@ -96,7 +96,7 @@ func expressionValues(t *testing.T, open storetest.Open) {
 	}
 }
 
-// expressionNulls checks that a function of null is null, unless the function handles null.
+// expressionNulls checks that a function of null is null, except for functions that handle null.
 func expressionNulls(t *testing.T, open storetest.Open) {
 	r, c := openSample(t, open)
 	for expr, want := range map[string]string{
@@ -114,7 +114,7 @@ func expressionNulls(t *testing.T, open storetest.Open) {
 	}
 }
 
-// letters lists letters and words for which databases and programs differ in the conversion of case.
+// letters lists letters and words for which programs and databases convert the case differently.
 const letters = "aZ äÖ ß ŉ ǆ Ǆ ǅ ff ﬃ ı İ i I ς σ Σ ΑΣ ΑΣΑ ᾳ ᾼ ϐ ſ K Å ЁЖ ёж ҐЄІ Ա ա ნ Ა ẞ Ω ῼ Ⅷ ⓐ 𐐀 𐐨 ꭰ Ꭰ"
 
 func expressionLetters(t *testing.T, open storetest.Open) {
@@ -146,7 +146,7 @@ func expressionLetters(t *testing.T, open storetest.Open) {
 	}
 }
 
-// expressionReals checks that a real is converted to its shortest decimal.
+// expressionReals checks that the decimal of a real is the shortest one that converts back to the real.
 func expressionReals(t *testing.T, open storetest.Open) {
 	c := storetest.NewClass("number", storetest.Prop("id", engine.String), storetest.Prop("r", engine.Real), storetest.Prop("n", engine.Int))
 	r := open(t, []*engine.Class{c})
@@ -177,7 +177,7 @@ func expressionConditions(t *testing.T, open storetest.Open) {
 		`{"like":[{"concat":["$n","|","$name"]},"^-7.g"]}`: "full", `{"empty":[{"substr":["$name",0,0]}]}`: "full none",
 		`{"eq":[{"gt":["$n",0]},false]}`: "full none", `{"eq":["$ok",{"lt":["$n",0]}]}`: "full", `{"eq":[{"size":["$name"]},11]}`: "full", `{"$not":{"n":-7}}`: "none",
 		`{"eq":["n",7]}`: "", `{"ne":["n",7]}`: "full none", `{"in":["a",["a","b"]]}`: "full none", `{"in":["$name","x","y"]}`: "", `{"like":["x","y"]}`: "",
-		// A number inside an expression does not change that its result is compared as text.
+		// Although the expression contains numbers, its result is compared as text.
 		`{"gte":["$_class",{"if":[{"ne":["$n",{"add":[100,0]}]},"ß","$name"]}]}`: "",
 		`[{"property":"at","operation":8,"value":["$$today"]}]`:                  "full", `[{"property":"at","operation":5,"nestedConditions":[{"operation":9,"value":["$$now",1,"h"]}]}]`: "full",
 		`[{"property":"name","operation":2},{"property":"n","operation":2}]`: "none", `[{"property":"n","operation":9,"value":[1,"-7"]}]`: "full", `[]`: "full none",

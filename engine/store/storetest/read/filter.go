@@ -15,7 +15,7 @@ var filterTests = []storetest.Test{
 	{Name: "large filters", Run: largeFilters},
 }
 
-// people opens a repository with five people: 0 ann, 1 bob, 2 (null), 3 "", 4 Bob.
+// people opens a repository with five people. Their ids and names are: 0 ann, 1 bob, 2 (null), 3 "", 4 Bob.
 func people(t *testing.T, open storetest.Open) (engine.Repository, *engine.Class) {
 	c := storetest.NewClass("person", storetest.Prop("id", engine.String), storetest.Prop("name", engine.String), storetest.Prop("nick", engine.String),
 		storetest.Prop("age", engine.Int), storetest.Prop("size", engine.Real), storetest.Prop("born", engine.DateTime), storetest.Prop("ok", engine.Boolean), storetest.Prop("pay", engine.DecimalNum))
@@ -36,7 +36,8 @@ func people(t *testing.T, open storetest.Open) (engine.Repository, *engine.Class
 	return r, c
 }
 
-// finds checks that List and Count find the items in want by a filter, and the other items by its opposite.
+// finds checks that List and Count find exactly the items in want by f, and exactly the other items by the opposite of
+// f.
 func finds(t *testing.T, r engine.Repository, c *engine.Class, f *engine.Filter, want ...string) {
 	t.Helper()
 	rest := []string{}

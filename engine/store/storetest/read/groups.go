@@ -1,6 +1,6 @@
-// Package read contains the tests of the conformance suite that read: queries, filters, sort orders, relations that are
-// loaded, searches, formulas and the values of all types. A test that checks changes belongs to package write, even if
-// it reads their results.
+// Package read contains the tests of the conformance suite for reads: queries, filters, sort orders, loaded relations,
+// searches, formulas and the values of all types. A test that checks changes belongs to package write, even if it
+// reads their results.
 package read
 
 import "restsrv/engine/store/storetest"

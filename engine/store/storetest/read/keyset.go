@@ -21,7 +21,7 @@ var keysetTests = []storetest.Test{
 	{Name: "cursors", Run: cursors},
 }
 
-// openOrders opens a repository with items that have repeated and null values to sort by, so that pages end between
+// openOrders opens a repository of items with repeated and null values, so that pages of sorted lists end between
 // items with equal values.
 func openOrders(t *testing.T, open storetest.Open) (engine.Repository, *engine.Class) {
 	city := storetest.NewClass("city", storetest.Prop("id", engine.String), storetest.Prop("name", engine.String))
@@ -42,8 +42,8 @@ func openOrders(t *testing.T, open storetest.Open) (engine.Repository, *engine.C
 
 var orders = []string{"", "title", "pay", "real", "ok", "rank", "city.name", "-title", "rank,-title", "-rank,pay", "-pay,-title,rank", "at", "-at,ok", "ok,-real", "real,title", "city.name,-title", "-city.name", "_id", "-title,_class"}
 
-// cursorOf returns the cursor for the end of a page of the given size. read lists the positions of the items that were
-// read: as in services, one item more than the page has.
+// cursorOf returns the cursor for the end of a page of the given size. read lists the positions of the read items; as
+// in services, these are the items of the page and one more.
 func cursorOf(q *engine.Query, read []engine.Position, size int) string {
 	var next *engine.Position
 	if len(read) > size {
@@ -129,7 +129,7 @@ func keysetStable(t *testing.T, open storetest.Open) {
 			t.Fatal(err)
 		}
 	}
-	if err := r.Delete(t.Context(), c, whole[9], nil); err != nil { // the item at which the page has ended
+	if err := r.Delete(t.Context(), c, whole[9], nil); err != nil { // the last item of the first page
 		t.Fatal(err)
 	}
 	q.After = at
@@ -203,7 +203,7 @@ func cursors(t *testing.T, open storetest.Open) {
 	}
 }
 
-// longTexts returns a random text or null. Many of the texts are long and begin alike.
+// longTexts returns a random text or null. Many of the texts are long and have the same beginning.
 func longTexts(random *rand.Rand) any {
 	switch random.IntN(12) {
 	case 0:
@@ -217,7 +217,7 @@ func longTexts(random *rand.Rand) any {
 	return text + strings.Repeat("x", random.IntN(3)) + fmt.Sprint(random.IntN(5)) + strings.Repeat("y", random.IntN(2)*2000)
 }
 
-// openLong opens a repository with items that have long texts in columns of all kinds, to be sorted by.
+// openLong opens a repository of items with long texts in columns of all kinds. Lists can be sorted by these columns.
 func openLong(t *testing.T, open storetest.Open, random *rand.Rand, items int) (engine.Repository, *engine.Class) {
 	city := storetest.NewClass("city", storetest.Prop("id", engine.String), storetest.Prop("name", engine.Text))
 	c := storetest.NewClass("long", storetest.Prop("id", engine.String), storetest.Prop("text", engine.Text), storetest.Prop("name", engine.String), storetest.Prop("html", engine.HTML, storetest.Indexed),
@@ -240,7 +240,7 @@ func openLong(t *testing.T, open storetest.Open, random *rand.Rand, items int) (
 
 var longOrders = []string{"text", "-text", "html", "-name", "short", "-short", "rank,-text", "-rank,name", "text,-html,name", "-city.name,rank", "city.name,-text"}
 
-// keysetLong checks that cursors stay short for every order.
+// keysetLong checks that cursors stay short for every sort order, even if the values are long.
 func keysetLong(t *testing.T, open storetest.Open) {
 	r, c := openLong(t, open, rand.New(rand.NewPCG(7, 1)), 60)
 	for _, order := range longOrders {
@@ -258,8 +258,7 @@ func keysetLong(t *testing.T, open storetest.Open) {
 	}
 }
 
-// keysetLongStable checks that each unchanged item is listed once and in order, even if items at the ends of pages
-// change.
+// keysetLongStable changes items at the ends of pages. Each unchanged item should still be listed once and in order.
 func keysetLongStable(t *testing.T, open storetest.Open) {
 	for seed := range uint64(6) {
 		random := rand.New(rand.NewPCG(7, seed))
@@ -281,7 +280,7 @@ func keysetLongStable(t *testing.T, open storetest.Open) {
 			if cursor = next; cursor == "" {
 				break
 			}
-			// Delete or change items of this page and others, but not the first item of the next page.
+			// Delete or change items of this and other pages, except the first item of the next page.
 			after, _, err := readPage(t, r, q, cursor, 1)
 			if err != nil {
 				t.Fatal(err)
@@ -310,7 +309,8 @@ func keysetLongStable(t *testing.T, open storetest.Open) {
 	}
 }
 
-// keysetLandmarks checks that a cursor remains valid as long as one of the items around it is unchanged and readable.
+// keysetLandmarks checks that a cursor remains valid as long as at least one of the items around it is unchanged and
+// readable.
 func keysetLandmarks(t *testing.T, open storetest.Open) {
 	c := storetest.NewClass("doc", storetest.Prop("id", engine.Int), storetest.Prop("text", engine.Text), storetest.Prop("owner", engine.String))
 	r := open(t, []*engine.Class{c})
@@ -355,7 +355,7 @@ func keysetLandmarks(t *testing.T, open storetest.Open) {
 	continues("the one before is changed", r, "9", "10", "11")
 	storetest.Update(t, r, c, "4", "text", nil)
 	_, _, err = readPage(t, mine, q, cursor, 3)
-	storetest.CheckError(t, err, engine.Invalid, "cursor") // the account may not read the unchanged items around the cursor
+	storetest.CheckError(t, err, engine.Invalid, "cursor") // refused, because the account may not read the unchanged items around the cursor
 	continues("but not from all", r, "9", "10", "11")
 	storetest.Update(t, r, c, "5", "text", "other")
 	_, _, err = readPage(t, r, q, cursor, 3)

@@ -11,8 +11,8 @@ import (
 	"restsrv/engine/store/storetest"
 )
 
-// ownedConditions lists conditions of a collection in the form of class files, each with a Go function that decides in
-// the same way.
+// ownedConditions lists conditions of a collection in the form of class files. For each, a Go function makes the same
+// decision.
 var ownedConditions = []struct {
 	list  string
 	holds func(box, thing *engine.Item) bool
@@ -45,14 +45,14 @@ var ownedConditions = []struct {
 	{`[{"property":"kind","operation":0,"value":["$nosuch"]}]`, func(_, thing *engine.Item) bool { return thing.Get("kind") == nil }},
 }
 
-// above reports whether the weight of a thing is greater than low of its box plus more.
+// above reports whether the weight of a thing is greater than the sum of more and the attribute low of its box.
 func above(thing, box *engine.Item, more int64) bool {
 	weight, given := thing.Get("weight").(int64)
 	low, also := box.Get("low").(int64)
 	return given && also && weight > low+more
 }
 
-// loadOwners loads collections whose conditions use values of the owner. It loads them for one owner, and for many
+// loadOwners loads collections with conditions that use values of the owner, both for single owners and for many
 // owners at once.
 func loadOwners(t *testing.T, open storetest.Open) {
 	const n = 90

@@ -72,7 +72,7 @@ func momentTotals(t *testing.T, open storetest.Open) {
 	}
 }
 
-// during calls write repeatedly in several goroutines, until three concurrent calls of read have ended.
+// during calls write repeatedly in several goroutines, until three concurrent calls of read have returned.
 func during(t *testing.T, writers int, write func(ctx context.Context, i, step int) error, read func(i int) error) {
 	t.Helper()
 	ctx, end := context.WithCancel(t.Context())
@@ -96,8 +96,8 @@ func during(t *testing.T, writers int, write func(ctx context.Context, i, step i
 	}
 }
 
-// skipWhole skips a test if the repository runs each call in a transaction. In transactions, each statement of a read
-// may see changes that were committed after the previous statement.
+// skipWhole skips a test if the repository runs each call in a transaction. In a transaction, each statement of a read
+// can see changes that were committed after the previous statement of the read.
 func skipWhole(t *testing.T, r engine.Repository) {
 	t.Helper()
 	if _, ok := r.(storetest.Whole); ok {
@@ -105,7 +105,8 @@ func skipWhole(t *testing.T, r engine.Repository) {
 	}
 }
 
-// momentCrowd lists items while other goroutines create and delete items. The total should agree with the list.
+// momentCrowd lists items while other goroutines create and delete items. The total should agree with the number of
+// listed items.
 func momentCrowd(t *testing.T, open storetest.Open) {
 	r, c := storetest.OpenNotes(t, open)
 	skipWhole(t, r)
@@ -139,8 +140,8 @@ func momentCrowd(t *testing.T, open storetest.Open) {
 	})
 }
 
-// momentLoads reads pairs that refer to two items, while other goroutines change both items. The sum of the two values
-// is constant, so each read should find it.
+// momentLoads reads pairs that refer to two items, while other goroutines change both items without changing the sum
+// of their values. Each read should find this sum.
 func momentLoads(t *testing.T, open storetest.Open) {
 	left := storetest.NewClass("left", storetest.Prop("id", engine.String), storetest.Prop("n", engine.Int))
 	right := storetest.NewClass("right", storetest.Prop("id", engine.String), storetest.Prop("n", engine.Int))
@@ -262,7 +263,7 @@ func snapshotWrites(t *testing.T, open storetest.Open) {
 	}
 }
 
-// snapshotFails opens more snapshots than there are connections. The work of each snapshot returns an error, and the
+// snapshotFails opens more snapshots than there are connections. The work of each snapshot returns an error. Each
 // snapshot should release its connection.
 func snapshotFails(t *testing.T, open storetest.Open) {
 	r, s, c := openSnapshots(t, open)

@@ -18,8 +18,9 @@ var pathTests = []storetest.Test{
 	{Name: "conditions of a load", Run: loadedByPath},
 }
 
-// society has people with a boss and staff: 0 ann, 1 bob, 2 cid, 3 dan, and 4 eve, an employee. People live in towns,
-// which belong to regions. The town of cid and the region of eve's town do not exist, and dan has no town.
+// society is a repository of people with a boss and staff: 0 ann, 1 bob, 2 cid, 3 dan, and 4 eve, an employee. People
+// live in towns, which belong to regions. The town of cid and the region of eve's town are missing, and dan has no
+// town.
 type society struct {
 	engine.Repository
 	region, town, person, employee *engine.Class
@@ -49,7 +50,7 @@ func openSociety(t *testing.T, open storetest.Open) *society {
 	return s
 }
 
-// pathCases lists filters on people with the people that they find.
+// pathCases lists filters on people, each with the ids of the people that it finds.
 var pathCases = []struct{ filter, want string }{
 	{`{"eq":["$town.name","Oslo"]}`, "0"},
 	{`{"ne":["$town.name","Oslo"]}`, "1234"},
@@ -122,8 +123,8 @@ func paths(t *testing.T, open storetest.Open) {
 	storetest.CheckSame(t, "counted exactly", []any{n, err}, []any{int64(2), nil})
 }
 
-// backReferences uses a reference that is stored on the other side. If several items refer to one, it leads to the item
-// of the right class that was inserted first.
+// backReferences uses a virtual reference, which is stored in the items that refer to the item. If several items refer
+// to it, the virtual reference leads to the first one inserted, among those of the right class.
 func backReferences(t *testing.T, open storetest.Open) {
 	s := openSociety(t, open)
 	for filter, want := range map[string]string{
@@ -190,7 +191,8 @@ func sortingByPath(t *testing.T, open storetest.Open) {
 	}
 }
 
-// compositePaths uses references to items with keys of two properties. Such a reference contains the id as text.
+// compositePaths uses references to items with keys that have two properties. Such a reference contains the id as
+// text.
 func compositePaths(t *testing.T, open storetest.Open) {
 	place := storetest.NewClass("place", storetest.Prop("row", engine.Int), storetest.Prop("seat", engine.String), storetest.Prop("price", engine.Int))
 	place.Key = []string{"row", "seat"}

@@ -87,8 +87,8 @@ func searchCondition(t *testing.T, open storetest.Open) {
 	}
 }
 
-// searchLong stores a word and a number of words that are beyond the limits of the databases. Text beyond a limit may
-// not be found, but should never cause an error.
+// searchLong stores a word that is longer, and more words, than the databases index. Such words may not be found, but
+// should never cause an error.
 func searchLong(t *testing.T, open storetest.Open) {
 	r, c, _ := storetest.OpenTexts(t, open)
 	long := strings.Repeat("я", 5000)

@@ -8,8 +8,8 @@ import (
 	"restsrv/engine/store/storetest"
 )
 
-// typedReferences stores references to keys of every type, and one to a key of two properties. The
-// targets need not exist.
+// typedReferences stores references to keys of every type, and a reference to a key of two properties. The targets
+// need not exist.
 func typedReferences(t *testing.T, open storetest.Open) {
 	for typ, list := range sortedValues {
 		if typ == engine.Boolean || !typ.Scalar() {
@@ -51,7 +51,7 @@ func typedReferences(t *testing.T, open storetest.Open) {
 	storetest.CheckSame(t, "ref", storetest.Get(t, r, c, "1").Get("ref"), "3_a_b")
 }
 
-// jsonOfEveryType reads values of all types as JSON, as clients get them. The values were converted by Cast.
+// jsonOfEveryType stores values of all types that were converted by Cast, and reads them as the JSON that clients get.
 func jsonOfEveryType(t *testing.T, open storetest.Open) {
 	target := storetest.NewClass("target", storetest.Prop("key", engine.Int))
 	c := storetest.NewClass("all", storetest.Prop("id", engine.Int),

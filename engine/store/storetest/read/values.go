@@ -56,7 +56,7 @@ func decimals(texts ...string) []any {
 	return list
 }
 
-// jsonTexts returns values of a type that is stored as JSON. The texts must be sorted by their bytes.
+// jsonTexts returns values of a type that is stored as JSON. The texts should be sorted by their bytes.
 func jsonTexts(texts ...string) []any {
 	var list []any
 	for _, s := range texts {
@@ -73,7 +73,7 @@ func roundTrip(t *testing.T, open storetest.Open) {
 			r := open(t, []*engine.Class{c})
 			want := []string{"0"} // null comes first
 			storetest.Create(t, r, c, "id", int64(0))
-			for i := range list { // stored in reverse order, so that the list must be sorted
+			for i := range list { // in reverse order, so that the list should be sorted
 				at := len(list) - 1 - i
 				it := storetest.Create(t, r, c, "id", int64(at+1), "v", list[at])
 				storetest.CheckSame(t, "created", it.Values[1], list[at])
@@ -139,7 +139,7 @@ func typedKeys(t *testing.T, open storetest.Open) {
 			r := open(t, []*engine.Class{c})
 			for i, v := range list {
 				if text, ok := v.(string); ok && (text == "" || len(text) > storetest.MaxIndexed) {
-					continue // not valid as a key
+					continue // such values are not valid as keys
 				}
 				it := storetest.Create(t, r, c, "key", v, "n", int64(i))
 				storetest.CheckSame(t, "n", storetest.Get(t, r, c, it.ID).Get("n"), int64(i))
@@ -180,8 +180,8 @@ func oddNames(t *testing.T, open storetest.Open) {
 	storetest.CheckSame(t, "attribute", storetest.CheckError(t, err, engine.Invalid, "duplicate").Attribute, "\u00fc, \u00e4")
 }
 
-// indexedTexts stores the longest texts that keys and indexes accept. Longer texts should be rejected, except texts of
-// several lines, which should be found at any length.
+// indexedTexts stores the longest texts that keys and indexes accept. Longer texts should be rejected. Texts of
+// several lines have no limit, and should be found at any length.
 func indexedTexts(t *testing.T, open storetest.Open) {
 	c := &engine.Class{Name: "indexed", Namespace: "test", Key: []string{"k1", "k2"}, Properties: []*engine.Property{
 		storetest.Prop("k1", engine.String), storetest.Prop("k2", engine.String), storetest.Prop("s", engine.String, storetest.Indexed), storetest.Prop("u", engine.Text, storetest.Unique),
@@ -212,8 +212,8 @@ func indexedTexts(t *testing.T, open storetest.Open) {
 	storetest.CheckSame(t, "rows", storetest.Count(t, r, c), int64(2))
 }
 
-// longNames stores items of classes and properties with names longer than the databases accept. The names begin alike,
-// and their letters have two bytes each.
+// longNames stores items of classes and properties with names that are longer than the databases accept. The names
+// have the same beginning, and their letters have two bytes each.
 func longNames(t *testing.T, open storetest.Open) {
 	long := strings.Repeat("имя", 30)
 	var classes []*engine.Class
@@ -234,10 +234,10 @@ func longNames(t *testing.T, open storetest.Open) {
 	}
 }
 
-// oddTexts could break the code that joins several texts of a row to read them as one column.
+// oddTexts are texts that might break the code that joins several texts of a row to read them as one column.
 var oddTexts = []any{nil, "", "v", "vv", "\x01", "\x01v\x01", "0", "\u0080", "\\0", "x'00'", strings.Repeat("v", 1<<20), nil, strings.Repeat("\u00e4", 1<<19), " "}
 
-// textNeighbours stores each of oddTexts between every two others.
+// textNeighbours stores each of oddTexts between every two others, in one row.
 func textNeighbours(t *testing.T, open storetest.Open) {
 	c := storetest.NewClass("texts", storetest.Prop("id", engine.String), storetest.Prop("a", engine.String), storetest.Prop("n", engine.Int), storetest.Prop("b", engine.Text), storetest.Prop("p", engine.DecimalNum), storetest.Prop("c", engine.HTML))
 	r := open(t, []*engine.Class{c})
@@ -251,7 +251,7 @@ func textNeighbours(t *testing.T, open storetest.Open) {
 			records = append(records, engine.Record{Class: c, ID: id, Values: append(engine.Values(nil), want[id]...)})
 		}
 	}
-	for range 2 { // first inserted, then updated
+	for range 2 { // the first round inserts, the second updates
 		for _, it := range storetest.Save(t, r, records...) {
 			if !reflect.DeepEqual(it.Values, want[it.ID]) {
 				t.Errorf("save of %s returned other values than the given ones", it.ID)

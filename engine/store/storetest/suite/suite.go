@@ -1,5 +1,5 @@
 // Package suite runs the conformance suite of engine.Repository. The tests use only this interface and check the
-// behaviour that every implementation must have. An implementation calls Run in its own tests. Tests for a single
+// behaviour that every implementation must have. Each implementation calls Run in its own tests. Tests for a single
 // database belong to the package of that database.
 package suite
 
@@ -14,7 +14,7 @@ import (
 	"restsrv/engine/store/storetest/write"
 )
 
-// Run runs the suite. If only is given, it runs only these groups of tests.
+// Run runs the groups of tests in only, or all groups if only is empty.
 func Run(t *testing.T, open storetest.Open, only ...string) {
 	for _, g := range slices.Concat(read.Groups(), write.Groups(), guard.Groups(), journal.Groups()) {
 		if len(only) > 0 && !slices.Contains(only, g.Name) {

@@ -18,8 +18,8 @@ var archiveTests = []storetest.Test{
 	{Name: "words to be found by", Run: archiveWords},
 }
 
-// shop has items with properties of many types. A book is an item with pages. The items of a shelf and the shelves of
-// an item are collections that mirror each other.
+// shop is a repository of items with properties of many types. A book is an item with pages. Items have shelves, and
+// shelves have items, in two collections that mirror each other.
 type shop struct {
 	storetest.Archive
 	item, book, shelf *engine.Class

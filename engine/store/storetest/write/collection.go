@@ -35,7 +35,7 @@ func linking(t *testing.T, open storetest.Open) {
 	}
 	it := storetest.Create(t, c, c.Person, "id", "ann", "tags", storetest.AddLinks("3", "1", "3"))
 	storetest.CheckSame(t, "not a value", it.Get("tags"), nil)
-	tags("3", "1") // in the order in which they were added, without repetition
+	tags("3", "1") // in the order of adding, without repetition
 	storetest.Update(t, c, c.Person, "ann", "tags", storetest.AddLinks("1", "2"))
 	tags("3", "1", "2")
 	storetest.Update(t, c, c.Person, "ann", "tags", storetest.RemoveLinks("1", "5"))
@@ -44,7 +44,7 @@ func linking(t *testing.T, open storetest.Open) {
 	tags("2", "1", "5")
 	storetest.Update(t, c, c.Person, "ann", "tags", storetest.ReplaceLinks("2", "4", "1", "4"))
 	tags("2", "4", "1")
-	storetest.Update(t, c, c.Person, "ann", "name", "Ann", "tags", nil) // null is the answer for a collection that is not loaded
+	storetest.Update(t, c, c.Person, "ann", "name", "Ann", "tags", nil) // null should not change the collection: responses contain null for a collection that is not loaded
 	tags("2", "4", "1")
 	storetest.Create(t, c, c.Person, "id", "bob", "tags", storetest.ReplaceLinks("1"))
 	storetest.Update(t, c, c.Person, "ann", "tags", storetest.ReplaceLinks())
@@ -102,7 +102,7 @@ func backCollection(t *testing.T, open storetest.Open) {
 	if it.Revision == taken.Revision {
 		t.Error("got the same revision of the member, want a new one")
 	}
-	storetest.Update(t, c, c.Person, "bob", "tasks", storetest.RemoveLinks("free")) // bob does not have this task
+	storetest.Update(t, c, c.Person, "bob", "tasks", storetest.RemoveLinks("free")) // has no effect, because bob does not have this task
 	storetest.CheckSame(t, "still ann's", storetest.Get(t, c, c.Task, "free").Get("who"), "ann")
 	storetest.Update(t, c, c.Person, "ann", "tasks", storetest.RemoveLinks("free"))
 	storetest.CheckSame(t, "free again", storetest.Get(t, c, c.Task, "free").Get("who"), nil)
@@ -127,7 +127,7 @@ func requiredBack(t *testing.T, open storetest.Open) {
 		e := storetest.CheckError(t, err, engine.Invalid, "required")
 		storetest.CheckSame(t, "error", []string{e.Attribute, e.Class}, []string{"lines", line.FullName})
 	}
-	storetest.Update(t, r, order, "p", "lines", storetest.AddLinks("l1")) // moving a member to another owner does not leave the reference empty
+	storetest.Update(t, r, order, "p", "lines", storetest.AddLinks("l1")) // allowed, because a member that moves to another owner always has an owner
 	storetest.Update(t, r, order, "o", "lines", storetest.ReplaceLinks("l2"))
 	storetest.CheckSame(t, "lines", []any{storetest.ListMembers(t, r, order, "o", "lines"), storetest.ListMembers(t, r, order, "p", "lines")}, []any{[]string{"l2"}, []string{"l1"}})
 }
@@ -181,7 +181,7 @@ func bindingBack(t *testing.T, open storetest.Open) {
 	storetest.CheckSame(t, "shops", storetest.ListMembers(t, r, house, "h", "shops"), []string{"s2"})
 	_, err := r.Create(t.Context(), house, storetest.NewValues(house, "id", "i", "shops", storetest.AddLinks("s1")), engine.WriteOptions{})
 	storetest.CheckSame(t, "attribute", storetest.CheckError(t, err, engine.Invalid, "required").Attribute, "street")
-	storetest.Update(t, r, house, "h", "id", "Main") // a key to which the shops do not refer
+	storetest.Update(t, r, house, "h", "id", "Main") // changes a key to which the shops do not refer
 	storetest.Update(t, r, house, "Main", "id", "other")
 	storetest.CheckSame(t, "not a key", storetest.Get(t, r, shop, "s2").Get("street"), "Main")
 }
@@ -195,13 +195,13 @@ func missingMembers(t *testing.T, open storetest.Open) {
 	_, err := c.Update(t.Context(), c.Person, "ann", storetest.NewValues(c.Person, "tags", storetest.AddLinks("1", "9")), engine.WriteOptions{Handling: engine.Strict})
 	e := storetest.CheckError(t, err, engine.Invalid, "dangling")
 	storetest.CheckSame(t, "error", []string{e.Attribute, e.ID}, []string{"tags", "9"})
-	// A back reference to a missing member cannot be stored.
+	// A missing member of a collection that is stored as references cannot be added.
 	_, err = c.Update(t.Context(), c.Person, "ann", storetest.NewValues(c.Person, "tasks", storetest.AddLinks("none")), engine.WriteOptions{})
 	storetest.CheckSame(t, "attribute", storetest.CheckError(t, err, engine.Invalid, "dangling").Attribute, "tasks")
 	storetest.CheckSame(t, "tags", storetest.ListMembers(t, c, c.Person, "ann", "tags"), []string{"1"})
 }
 
-// memberForward adds members to a collection before later records of the same save create these members.
+// memberForward adds members to a collection that are created by later records of the same save.
 func memberForward(t *testing.T, open storetest.Open) {
 	c := storetest.OpenClub(t, open)
 	records := []engine.Record{
@@ -252,7 +252,7 @@ func deletedLinks(t *testing.T, open storetest.Open) {
 	}
 	storetest.CheckSame(t, "a reference dangles", storetest.Get(t, c, c.Task, "t").Get("who"), "ann")
 	storetest.Create(t, c, c.Tag, "code", int64(1))
-	storetest.Create(t, c, c.Person, "id", "ann") // a new item with the same id gets none of the former links
+	storetest.Create(t, c, c.Person, "id", "ann") // a new item with the same id should not get the former links
 	storetest.CheckSame(t, "links", []any{storetest.ListMembers(t, c, c.Person, "ann", "tags"), storetest.ListMembers(t, c, c.Group, "g", "people")}, []any{[]string{}, []string{}})
 }
 
@@ -281,7 +281,7 @@ func manyMembers(t *testing.T, open storetest.Open) {
 	storetest.CheckSame(t, "removed and added", storetest.ListMembers(t, c, c.Person, "ann", "tags")[n/2:], []string{"0"})
 }
 
-// typedLinks stores links to items with ids of other types than text, and to items with composite keys.
+// typedLinks stores links to items with composite keys, and to items with ids that are not texts.
 func typedLinks(t *testing.T, open storetest.Open) {
 	day := storetest.NewClass("day", storetest.Prop("at", engine.DateTime), storetest.Prop("name", engine.String))
 	place := &engine.Class{Name: "place", Namespace: "test", Key: []string{"row", "seat"}, Properties: []*engine.Property{

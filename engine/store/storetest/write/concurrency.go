@@ -26,8 +26,8 @@ var concurrencyTests = []storetest.Test{
 	{Name: "a query ends at whatever moment its context ends", Run: cancelledQueries},
 }
 
-// refusedWrites changes one item from several goroutines. If a write is rejected because the item has another revision
-// than expected, a read right after it should return another revision.
+// refusedWrites changes one item from several goroutines. If a write is rejected because the item does not have the
+// expected revision, a read right after it should return another revision.
 func refusedWrites(t *testing.T, open storetest.Open) {
 	r, c := storetest.OpenNotes(t, open)
 	ctx := t.Context()
@@ -164,8 +164,8 @@ func failingNeighbours(t *testing.T, open storetest.Open) {
 	}
 }
 
-// lostUpdates increments a number from several goroutines, with a condition on the revision that was read. No increment
-// may be lost.
+// lostUpdates increments a number from several goroutines. Each write has the condition that the item still has the
+// revision that was read. No increment may be lost.
 func lostUpdates(t *testing.T, open storetest.Open) {
 	r, c := storetest.OpenNotes(t, open)
 	ctx := t.Context()
@@ -220,8 +220,8 @@ func longQuery(t *testing.T, open storetest.Open) {
 	over := make(chan error, 2)
 	first := make(chan struct{})
 	go func() {
-		// The first item comes at once if the list is read in order, and later if it must be
-		// sorted. The second item never comes.
+		// If the database reads the list in order, the first item comes at once. If it should sort the list, the item
+		// comes later. The second item never comes.
 		over <- r.List(ctx, q, func(*engine.Item) error {
 			close(first)
 			return nil
@@ -247,8 +247,8 @@ func longQuery(t *testing.T, open storetest.Open) {
 	storetest.CheckSame(t, "after it", storetest.Count(t, r, c), int64(slowNotes))
 }
 
-// cancelledQueries ends the contexts of queries at random moments: before, while and after the database receives the
-// statement.
+// cancelledQueries ends the contexts of queries at random moments: before the database receives the statement, at that
+// moment, and after it.
 func cancelledQueries(t *testing.T, open storetest.Open) {
 	r, c := storetest.OpenNotes(t, open)
 	q := slowQuery(t, r, c)
@@ -276,8 +276,8 @@ func membersTogether(t *testing.T, open storetest.Open) {
 	for i := range 8 {
 		storetest.Create(t, c, c.Person, "id", fmt.Sprint("p", i))
 	}
-	storetest.RunTogether(t, 8, func(i int) error { // the links are added from both sides
-		for j := range 8 { // from both sides
+	storetest.RunTogether(t, 8, func(i int) error { // add the same links from several goroutines
+		for j := range 8 { // from both sides of the collections
 			person := fmt.Sprint("p", (i+j)%8)
 			if _, err := c.Update(t.Context(), c.Group, "g", storetest.NewValues(c.Group, "people", storetest.AddLinks(person)), engine.WriteOptions{}); err != nil {
 				return err
@@ -294,7 +294,7 @@ func membersTogether(t *testing.T, open storetest.Open) {
 }
 
 // crossedSaves saves the same items in opposite orders at the same time, with nested records, numbers and collections.
-// When a save is repeated because of a conflict, each of its parts should take effect once.
+// Some saves are repeated because of a conflict. Nevertheless, each part of a save should take effect exactly once.
 func crossedSaves(t *testing.T, open storetest.Open) {
 	line := storetest.NewClass("line", storetest.Prop("n", engine.Int, storetest.Autoassigned), storetest.Prop("text", engine.String))
 	note := storetest.NewClass("note", storetest.Prop("id", engine.Int, storetest.Autoassigned), storetest.Prop("text", engine.String))
@@ -327,8 +327,8 @@ func crossedSaves(t *testing.T, open storetest.Open) {
 	storetest.CheckSame(t, "different texts", len(texts), 96)
 }
 
-// changesOfAll lets many workers move all objects of one state to another at the same time, as
-// workers do when they take jobs from a list. Each object should be taken once.
+// changesOfAll lets many workers move all objects with one state to another state at the same time, as workers do that
+// take jobs from a list. Each object should be taken by exactly one worker.
 func changesOfAll(t *testing.T, open storetest.Open) {
 	town := storetest.NewClass("town", storetest.Prop("id", engine.String))
 	job := storetest.NewClass("job", storetest.Prop("id", engine.String), storetest.Prop("state", engine.String), storetest.Ref("town", town))

@@ -43,7 +43,7 @@ func duplicates(t *testing.T, open storetest.Open) {
 	r, c := storetest.OpenNotes(t, open)
 	storetest.Create(t, r, c, "id", "1", "code", "x")
 	storetest.Create(t, r, c, "id", "2")
-	storetest.Create(t, r, c, "id", "3") // several objects may have no code
+	storetest.Create(t, r, c, "id", "3") // allowed, because several objects may have a null code
 	for attribute, v := range map[string]engine.Values{
 		"id":   storetest.NewValues(c, "id", "1", "code", "y"),
 		"code": storetest.NewValues(c, "id", "4", "code", "x"),

@@ -29,7 +29,7 @@ func entries() *engine.Class {
 	return c
 }
 
-// tooLarge checks that err reports that the value of an attribute is too long.
+// tooLarge checks that err reports a value that is too long for the attribute.
 func tooLarge(t *testing.T, what string, err error, attribute string) {
 	t.Helper()
 	storetest.CheckSame(t, what, storetest.CheckError(t, err, engine.Invalid, "size").Attribute, attribute)
@@ -66,8 +66,8 @@ func sharedEntries(t *testing.T, open storetest.Open) {
 	storetest.CheckSame(t, "objects", storetest.ListIDs(t, r, storetest.All(c)), []string{"1", "4"})
 }
 
-// randomEntries writes texts of random lengths by all kinds of writes. A text should be accepted if it is within the
-// limit in bytes, and refused otherwise, even if the database would compress it.
+// randomEntries writes texts of random lengths by all kinds of writes. A text should be accepted exactly if its length
+// in bytes is within the limit, even if the database could compress a longer text.
 func randomEntries(t *testing.T, open storetest.Open) {
 	random := rand.New(rand.NewPCG(13, 13))
 	c := entries()
@@ -79,7 +79,7 @@ func randomEntries(t *testing.T, open storetest.Open) {
 			return nil
 		case 1:
 			s := letter[random.IntN(4)]
-			return strings.Repeat(s, n/len(s)) // a text that compresses well
+			return strings.Repeat(s, n/len(s)) // this text compresses well
 		default:
 			return storetest.NoiseText(n)
 		}
@@ -136,7 +136,7 @@ func randomEntries(t *testing.T, open storetest.Open) {
 	}
 }
 
-// duplicate reports whether after has the same texts b and c as an object other than id. These two attributes have a
+// duplicate reports whether an object other than id has the same texts b and c as after. These two attributes have a
 // unique index.
 func duplicate(held map[string]map[string]any, id string, after map[string]any) bool {
 	for other, v := range held {
@@ -147,7 +147,7 @@ func duplicate(held map[string]map[string]any, id string, after map[string]any) 
 	return false
 }
 
-// lateEntries checks that texts which the client does not give, such as default values, count towards the limit.
+// lateEntries checks that the limit includes texts that the client does not give, such as default values.
 func lateEntries(t *testing.T, open storetest.Open) {
 	target := storetest.NewClass("target", storetest.Prop("id", engine.String))
 	c := storetest.NewClass("late", storetest.Prop("id", engine.String), storetest.Prop("s", engine.String, storetest.ByDefault("default")), storetest.Ref("ref", target))
@@ -200,7 +200,7 @@ func linkEntries(t *testing.T, open storetest.Open) {
 	storetest.Update(t, r, c, long, "id", storetest.NoiseText(1299))
 }
 
-// otherEntries checks types without a length limit in indexes. Their values should be stored at any length, even if the
+// otherEntries checks types without a length limit for values. Values of any length should be stored, even if the
 // class declares an index for them.
 func otherEntries(t *testing.T, open storetest.Open) {
 	c := storetest.NewClass("other", storetest.Prop("id", engine.String), storetest.Prop("custom", engine.Custom, storetest.Indexed), storetest.Prop("geo", engine.Geo, storetest.Indexed), storetest.Prop("d", engine.DecimalNum, storetest.Indexed))
@@ -210,8 +210,8 @@ func otherEntries(t *testing.T, open storetest.Open) {
 	storetest.CheckSame(t, "stored", storetest.Get(t, r, c, "1").Values, it.Values)
 }
 
-// fullEntries stores the longest texts in indexes with different numbers of columns. PostgreSQL should accept every
-// index entry within the limit.
+// fullEntries stores the longest allowed texts in indexes with different numbers of columns. PostgreSQL should accept
+// every index entry that is within the limit.
 func fullEntries(t *testing.T, open storetest.Open) {
 	random := rand.New(rand.NewPCG(13, 32))
 	var classes []*engine.Class
@@ -279,7 +279,7 @@ func fullEntries(t *testing.T, open storetest.Open) {
 	}
 }
 
-// keyEntries checks that the limit of an id with several properties applies to all its parts together.
+// keyEntries checks that the limit of an id that consists of several properties applies to the sum of their lengths.
 func keyEntries(t *testing.T, open storetest.Open) {
 	c := &engine.Class{Name: "keys", Namespace: "test", Key: []string{"d", "s", "n"}, Properties: []*engine.Property{
 		storetest.Prop("d", engine.DecimalNum), storetest.Prop("s", engine.String), storetest.Prop("n", engine.Int), storetest.Prop("title", engine.String)}}

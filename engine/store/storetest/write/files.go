@@ -45,7 +45,7 @@ func fileItems(t *testing.T, open storetest.Open) {
 	storetest.Create(t, a, a.Print, "id", int64(1), "image", storetest.File("a"), "scan", storetest.File("s"))
 	storetest.Create(t, a, a.Photo, "id", int64(2), "image", storetest.File("b"))
 	storetest.CheckSame(t, "made", a.Held(t), map[string]string{"a": "print@test 1 image", "s": "print@test 1 scan", "b": "photo@test 2 image"})
-	storetest.Update(t, a, a.Photo, "1", "id", int64(7)) // written as an item of the ancestor class
+	storetest.Update(t, a, a.Photo, "1", "id", int64(7)) // through the ancestor class
 	storetest.CheckSame(t, "another key", a.Held(t), map[string]string{"a": "print@test 7 image", "s": "print@test 7 scan", "b": "photo@test 2 image"})
 	storetest.Save(t, a, storetest.NewRecord(a.Photo, "7"), storetest.NewRecord(a.Print, "2"))
 	storetest.CheckSame(t, "another class", a.Held(t), map[string]string{"a": "print@test 7 image", "s": "print@test 7 scan", "b": "print@test 2 image"})
@@ -59,7 +59,7 @@ func fileItems(t *testing.T, open storetest.Open) {
 	storetest.CheckSame(t, "all deleted", a.Held(t), map[string]string{})
 }
 
-// fileMany deletes more items than one statement takes. No rows of files should remain.
+// fileMany deletes more items than one statement deletes. The records of all their files should be deleted too.
 func fileMany(t *testing.T, open storetest.Open) {
 	a := storetest.OpenAlbum(t, open)
 	var records []engine.Record
@@ -74,7 +74,7 @@ func fileMany(t *testing.T, open storetest.Open) {
 	storetest.CheckSame(t, "left", len(a.Held(t)), 0)
 }
 
-// fileOwners stores a file in a second item while the first item has it. The first item should keep the file.
+// fileOwners stores the same file in a second item. The first item should remain the owner of the file.
 func fileOwners(t *testing.T, open storetest.Open) {
 	a := storetest.OpenAlbum(t, open)
 	storetest.Create(t, a, a.Photo, "id", int64(1), "image", storetest.File("a"), "more", storetest.Files("b", "b"))
@@ -87,7 +87,7 @@ func fileOwners(t *testing.T, open storetest.Open) {
 
 func fileSave(t *testing.T, open storetest.Open) {
 	a := storetest.OpenAlbum(t, open)
-	for range 2 { // first inserted, then updated
+	for range 2 { // the first round inserts, the second updates
 		storetest.Save(t, a, storetest.NewRecord(a.Photo, "1", "image", storetest.File("a")), storetest.NewRecord(a.Photo, "2", "image", storetest.File("b"), "more", storetest.Files("c")), storetest.NewRecord(a.Print, "3", "scan", storetest.File("s")))
 		storetest.CheckSame(t, "saved", a.Held(t), map[string]string{"a": "photo@test 1 image", "b": "photo@test 2 image", "c": "photo@test 2 more", "s": "print@test 3 scan"})
 	}

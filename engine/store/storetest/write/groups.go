@@ -1,4 +1,4 @@
-// Package write contains the tests of the conformance suite that write: items, links, several records at once,
+// Package write contains the tests of the conformance suite for writes: items, links, several records at once,
 // transactions, imports, files and concurrent changes.
 package write
 

@@ -19,7 +19,8 @@ var nestedTests = []storetest.Test{
 	{Name: "readonly in a save", Run: readonlySave},
 }
 
-// newNames opens a repository with the classes of a World, in which towns have required names and generated ids.
+// newNames opens a repository with the classes of a World. In contrast to OpenWorld, towns have required names and
+// generated ids.
 func newNames(t *testing.T, open storetest.Open) *storetest.World {
 	w := &storetest.World{}
 	w.Region = storetest.NewClass("region", storetest.Prop("code", engine.Int), storetest.Prop("name", engine.String))
@@ -36,7 +37,7 @@ func nestedReference(t *testing.T, open storetest.Open) {
 	made := ann.Get("town").(string)
 	storetest.CheckSame(t, "made", storetest.Get(t, w, w.Town, made).Get("name"), "Bergen")
 	storetest.CheckSame(t, "stored", storetest.Get(t, w, w.Person, "ann"), ann)
-	// A complete key, or an id, identifies an existing item.
+	// A nested record with a complete key or an id changes an existing item.
 	storetest.Create(t, w, w.Person, "id", "bob", "town", storetest.NestedRecord(w.Town, "id", made, "name", "Oslo"))
 	byID := storetest.NestedRecord(w.Town, "region", int64(5))
 	byID.ID = made
@@ -67,7 +68,7 @@ func nestedFollow(t *testing.T, open storetest.Open) {
 	storetest.CheckSame(t, "followed", storetest.Update(t, w, w.Person, "ann", "town", follow("name", "Oslo")).Get("town"), "t1")
 	it := storetest.Get(t, w, w.Town, "t1")
 	storetest.CheckSame(t, "updated", []any{it.Get("name"), it.Get("region")}, []any{"Oslo", int64(1)})
-	for _, id := range []string{"bob", "cid"} { // bob has a null reference, cid a dangling one
+	for _, id := range []string{"bob", "cid"} { // the reference of bob is null, that of cid is dangling
 		made := storetest.Update(t, w, w.Person, id, "town", follow("name", "of "+id)).Get("town").(string)
 		storetest.CheckSame(t, "new", storetest.Get(t, w, w.Town, made).Get("name"), "of "+id)
 	}
@@ -102,7 +103,7 @@ func nestedErrors(t *testing.T, open storetest.Open) {
 	_, err = w.Create(t.Context(), w.Person, nokey, engine.WriteOptions{})
 	e = storetest.CheckError(t, err, engine.Invalid, "required")
 	storetest.CheckSame(t, "deeper", []string{e.Attribute, e.Message}, []string{"town.region.code", `in "town.region": attribute "code" of class region@test must have a value`})
-	// If the outer record fails, the changes of the nested record are undone.
+	// If the outer record fails, the changes of the nested record should be undone.
 	_, err = w.Create(t.Context(), w.Person, storetest.NewValues(w.Person, "code", "x", "town", storetest.NestedRecord(w.Town, "name", "n")), engine.WriteOptions{})
 	storetest.CheckSame(t, "attribute", storetest.CheckError(t, err, engine.Invalid, "duplicate").Attribute, "code")
 	storetest.CheckSame(t, "items after a failed write", []int64{storetest.Count(t, w, w.Person), storetest.Count(t, w, w.Town), storetest.Count(t, w, w.Region)}, []int64{1, 0, 0})
@@ -131,7 +132,7 @@ func danglingReferences(t *testing.T, open storetest.Open) {
 	for i := range 700 {
 		rec := storetest.NewRecord(w.Person, "", "town", "t1")
 		if rec.Handling = engine.Strict; i == 600 {
-			rec = storetest.NewRecord(w.Person, "", "town", "gone") // with lenient handling
+			rec = storetest.NewRecord(w.Person, "", "town", "gone") // this record has lenient handling
 		}
 		records = append(records, rec)
 	}
@@ -169,14 +170,14 @@ func allowedClasses(t *testing.T, open storetest.Open) {
 	storetest.Create(t, f, f.Bus, "id", "b", "seats", int64(9))
 	it := storetest.Create(t, f, owner, "id", "1", "any", storetest.NestedRecord(f.House, "id", "h2"), "car", storetest.NestedRecord(f.Bus, "id", "b2"), "some", "b")
 	storetest.CheckSame(t, "values", it.Values, engine.Values{"1", "h2", "b2", "b"})
-	storetest.Create(t, f, owner, "id", "2", "some", "nobody") // no item exists, so there is no wrong class
+	storetest.Create(t, f, owner, "id", "2", "some", "nobody") // allowed: a missing item has no wrong class
 	for attribute, v := range map[string]any{"car": storetest.NestedRecord(f.House, "id", "x"), "any": storetest.NestedRecord(owner, "id", "x"), "some": "h"} {
 		_, err := f.Create(t.Context(), owner, storetest.NewValues(owner, "id", "3", attribute, v), engine.WriteOptions{})
 		storetest.CheckSame(t, "attribute", storetest.CheckError(t, err, engine.Invalid, "subclass").Attribute, attribute)
 	}
 	_, err := f.Create(t.Context(), owner, storetest.NewValues(owner, "id", "3", "car", "h"), engine.WriteOptions{Handling: engine.Strict})
 	storetest.CheckError(t, err, engine.Invalid, "dangling") // no car has that id
-	// A nested record of an ancestor class updates the item and does not change its class.
+	// A nested record of an ancestor class should update the item without changing the item's class.
 	storetest.Update(t, f, owner, "1", "any", storetest.NestedRecord(f.Thing, "id", "b", "name", "renamed"))
 	kept := storetest.Get(t, f, f.Bus, "b")
 	storetest.CheckSame(t, "kept", []any{kept.Get("name"), kept.Get("seats")}, []any{"renamed", int64(9)})

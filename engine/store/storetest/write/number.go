@@ -23,7 +23,7 @@ var numberTests = []storetest.Test{
 	{Name: "composite unique indexes", Run: compositeUnique},
 }
 
-// numbered returns a class with an autoassigned key and another autoassigned number.
+// numbered returns a class with an autoassigned key and a second autoassigned number.
 func numbered() *engine.Class {
 	return storetest.NewClass("numbered", storetest.Prop("id", engine.Int, storetest.Autoassigned), storetest.Prop("n", engine.Int, storetest.Autoassigned, storetest.Required), storetest.Prop("name", engine.String))
 }
@@ -99,11 +99,10 @@ func assignedSave(t *testing.T, open storetest.Open) {
 	storetest.CheckSame(t, "index", storetest.CheckError(t, err, engine.Invalid, "required").Index, 1)
 }
 
-// farthest is the greatest number that raises a counter when a client gives it.
+// farthest is the greatest number that raises a counter if a client gives this number.
 const farthest = 1 << 52
 
-// greatestGiven checks that numbers can still be assigned after a client gave the greatest number, by any kind of
-// write.
+// greatestGiven gives the greatest number by each kind of write. Numbers should still be assigned afterwards.
 func greatestGiven(t *testing.T, open storetest.Open) {
 	c := numbered()
 	r := open(t, []*engine.Class{c})
@@ -121,7 +120,7 @@ func greatestGiven(t *testing.T, open storetest.Open) {
 	storetest.CheckSame(t, "after an update of all", []any{items[0].Values, items[1].Values}, []any{engine.Values{int64(5), int64(5), nil}, engine.Values{int64(6), int64(6), nil}})
 }
 
-// farthestGiven checks that a counter skips numbers that exist, after it has been raised to farthest.
+// farthestGiven checks that a counter that has been raised to farthest skips numbers that exist.
 func farthestGiven(t *testing.T, open storetest.Open) {
 	c := storetest.NewClass("far", storetest.Prop("id", engine.Int, storetest.Autoassigned), storetest.Prop("n", engine.Int, storetest.Autoassigned))
 	r := open(t, []*engine.Class{c})
@@ -142,8 +141,8 @@ func farthestGiven(t *testing.T, open storetest.Open) {
 	storetest.CheckSame(t, "objects", storetest.Count(t, r, c), int64(7+1+1+1+3+2000))
 }
 
-// counterEnded checks counters that have reached their last number. In earlier versions, clients could cause this. The
-// counter of a property should begin again; a named counter should return an error.
+// counterEnded checks counters that have reached their last number, which clients could cause in earlier versions. The
+// counter of a property should start again. A named counter should return an error.
 func counterEnded(t *testing.T, open storetest.Open) {
 	c := numbered()
 	r := open(t, []*engine.Class{c}).(interface {
@@ -173,8 +172,8 @@ func counterEnded(t *testing.T, open storetest.Open) {
 	storetest.CheckSame(t, "numbers", []any{last, err}, []any{map[string]int64{"s": math.MaxInt64}, nil})
 }
 
-// randomGiven checks that an object without a number can be created after clients gave any numbers, and that no number
-// is assigned twice.
+// randomGiven lets clients give random numbers. Afterwards objects without a number should still be created, and no
+// number may be assigned twice.
 func randomGiven(t *testing.T, open storetest.Open) {
 	random := rand.New(rand.NewPCG(6, 13))
 	for range 2 {
@@ -217,7 +216,7 @@ func compositeUnique(t *testing.T, open storetest.Open) {
 	r := open(t, []*engine.Class{c})
 	storetest.Create(t, r, c, "id", "1", "row", int64(1), "place", "a")
 	storetest.Create(t, r, c, "id", "2", "row", int64(1), "place", "b")
-	storetest.Create(t, r, c, "id", "3", "row", int64(1)) // null differs from null
+	storetest.Create(t, r, c, "id", "3", "row", int64(1)) // allowed, because a null is not equal to another null
 	storetest.Create(t, r, c, "id", "4", "row", int64(1))
 	names := func(err error) {
 		t.Helper()

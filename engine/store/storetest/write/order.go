@@ -31,8 +31,8 @@ var orderTests = []storetest.Test{
 	{Name: "random batches", Run: randomBatches},
 }
 
-// shire has the classes region and town. A town belongs to a region. It also refers to other towns (twin, friends). A
-// region refers to towns that were visited.
+// shire is a repository of regions and towns. A town belongs to a region, and refers to other towns (twin, friends). A
+// region refers to visited towns.
 type shire struct {
 	engine.Repository
 	region, town *engine.Class
@@ -56,8 +56,8 @@ func openShire(t *testing.T, open storetest.Open) *shire {
 	return s
 }
 
-// recordAfterCollection saves two records that both determine the region of a town, in both orders. One record is the
-// region, with its collection of towns. The other one is the town, with its reference. The later record should win.
+// recordAfterCollection saves two records that both determine the region of a town: a record of the region with its
+// collection of towns, and a record of the town with its reference. In both orders, the later record should win.
 func recordAfterCollection(t *testing.T, open storetest.Open) {
 	s := openShire(t, open)
 	region := func() any { return storetest.Get(t, s, s.town, "t7").Get("region") }
@@ -81,7 +81,7 @@ func recordAfterCollection(t *testing.T, open storetest.Open) {
 	storetest.CheckStored(t, s, items)
 }
 
-// recordAfterNested saves a record of an object after another record that contains the same object as a nested record.
+// recordAfterNested saves a record of an object after a record that contains the same object as a nested record.
 func recordAfterNested(t *testing.T, open storetest.Open) {
 	s := openShire(t, open)
 	items := storetest.Save(t, s, storetest.NewRecord(s.region, "r3", "towns", storetest.AddLinks(storetest.NestedRecord(s.town, "id", "t7", "name", "inner", "rank", int64(1)))), storetest.NewRecord(s.town, "t7", "name", "outer"))
@@ -94,7 +94,7 @@ func recordAfterNested(t *testing.T, open storetest.Open) {
 	storetest.CheckSame(t, "a member with an object in its own reference", storetest.Get(t, s, s.town, "t7").Get("region"), "r3")
 	storetest.CheckSame(t, "that object", storetest.Get(t, s, s.region, "r5").Get("name"), "inner")
 	storetest.CheckStored(t, s, items)
-	// A nested record may change the item of the outer record.
+	// A nested record can change the item of the outer record.
 	it := storetest.Update(t, s, s.town, "t1", "name", "x", "region", storetest.NestedRecord(s.region, "id", "r1", "towns", storetest.ReplaceLinks("t2")))
 	storetest.CheckSame(t, "stored", storetest.Get(t, s, s.town, "t1").Get("region"), nil)
 	storetest.CheckStored(t, s, []*engine.Item{it})
@@ -120,8 +120,8 @@ func memberCreatedLater(t *testing.T, open storetest.Open) {
 	storetest.CheckSame(t, "never created", []any{e.Index, e.Attribute, e.ID}, []any{1, "towns", "none"})
 }
 
-// answersStored checks that a write returns the items as they are stored, even if a later part of the write changes
-// them.
+// answersStored checks that a write returns the items as they are stored at its end, even if a later part of the write
+// has changed them.
 func answersStored(t *testing.T, open storetest.Open) {
 	s := openShire(t, open)
 	items := storetest.Save(t, s, storetest.NewRecord(s.town, "t1", "name", "a"), storetest.NewRecord(s.region, "r0"), storetest.NewRecord(s.town, "t1", "name", "b"), storetest.NewRecord(s.region, "r1", "towns", storetest.AddLinks("t1")))
@@ -140,8 +140,8 @@ func answersStored(t *testing.T, open storetest.Open) {
 	storetest.CheckSame(t, "its own member", it.Get("twin"), "t2")
 }
 
-// oldKeyInRecord writes a record that changes the key of its item and also refers to the item by the old key, for
-// example as a member of a collection.
+// oldKeyInRecord writes a record that changes the key of its item. The same record refers to the item by the old key,
+// for example as a member of a collection.
 func oldKeyInRecord(t *testing.T, open storetest.Open) {
 	for name, write := range map[string]func(s *shire, id string, pairs ...any) (*engine.Item, error){
 		"update": func(s *shire, id string, pairs ...any) (*engine.Item, error) {
@@ -191,8 +191,8 @@ func engineRecord(c *engine.Class, id string, pairs ...any) *engine.Record {
 	return &r
 }
 
-// oldKeyInSave saves a record that changes the key of an item, and then a record that uses the old key. The second
-// record should not find the item, as in separate saves.
+// oldKeyInSave saves a record that changes the key of an item, and then a record that uses the old key. As in separate
+// saves, the second record should not find the item.
 func oldKeyInSave(t *testing.T, open storetest.Open) {
 	s := openShire(t, open)
 	for _, strict := range []engine.Record{storetest.NewRecord(s.town, "t2", "friends", storetest.AddLinks("t1")), storetest.NewRecord(s.town, "t2", "twin", "t1"), storetest.NewRecord(s.town, "t5", "twin", "t1")} {
@@ -208,8 +208,8 @@ func oldKeyInSave(t *testing.T, open storetest.Open) {
 	storetest.CheckSame(t, "named before", []any{items[0].Get("twin"), storetest.ListMembers(t, s, s.town, "t2", "friends")}, []any{"t9", []string{"t9"}})
 }
 
-// backKeyPart adds items to collections that are stored as references, where the reference is part of the key of the
-// item.
+// backKeyPart adds items to a collection that is stored as references of its members. The reference is part of the key
+// of a member.
 func backKeyPart(t *testing.T, open storetest.Open) {
 	order := storetest.NewClass("order", storetest.Prop("id", engine.String))
 	line := &engine.Class{Name: "line", Namespace: "test", Key: []string{"order", "n"}, Properties: []*engine.Property{
@@ -230,14 +230,14 @@ func backKeyPart(t *testing.T, open storetest.Open) {
 	storetest.CheckSame(t, "followed", []any{storetest.Get(t, r, mark, "m").Get("line"), storetest.ListMembers(t, r, mark, "m", "more")}, []any{"b_1", []string{"b_1", "a_2"}})
 	_, err := r.Update(t.Context(), order, "b", storetest.NewValues(order, "lines", storetest.ReplaceLinks()), engine.WriteOptions{})
 	storetest.CheckError(t, err, engine.Invalid, "required")
-	// A part of the key changes with the order; the line in the request is still the same line.
+	// The key of the line changes with the key of the order, but b_1 still names the same line.
 	it := storetest.Update(t, r, order, "b", "id", "c", "lines", storetest.ReplaceLinks("b_1", storetest.NestedRecord(line, "n", int64(5))))
 	storetest.CheckSame(t, "order", it.ID, "c")
 	storetest.CheckSame(t, "lines", storetest.ListMembers(t, r, order, "c", "lines"), []string{"c_1", "c_5"})
 }
 
-// joinedKeys writes two items by all kinds of writes. Their keys differ, but the ids that are joined from the keys are
-// equal. Only one of them may be stored, and no write may change the other one instead.
+// joinedKeys writes two items with different keys but equal ids, which are joined from the parts of the keys. It uses
+// all kinds of writes. Only the first item may be stored, and no write of the second may change the first.
 func joinedKeys(t *testing.T, open storetest.Open) {
 	pair := &engine.Class{Name: "pair", Namespace: "test", Key: []string{"a", "b"}, Properties: []*engine.Property{
 		{Name: "a", Type: engine.String}, {Name: "b", Type: engine.String, OrderNumber: 1}, {Name: "text", Type: engine.String, Nullable: true, OrderNumber: 2}}}
@@ -276,7 +276,7 @@ func joinedKeys(t *testing.T, open storetest.Open) {
 	storetest.Create(t, r, pair, "a", "q", "b", "r")
 	_, err = r.Update(t.Context(), pair, "q_r", storetest.NewValues(pair, "a", "x", "b", "y_z"), engine.WriteOptions{})
 	storetest.CheckError(t, err, engine.Invalid, "duplicate")
-	// The id names the stored object. The parts of its key may change.
+	// The id names the stored object even if the parts of its key change.
 	storetest.Create(t, r, holder, "id", "h", "pair", "x_y_z", "pairs", storetest.AddLinks("x_y_z"))
 	items := storetest.Save(t, r, storetest.NewRecord(pair, "x_y_z", "text", "by id"), storetest.NewRecord(pair, "", "a", "x_y", "b", "z", "text", "by key"))
 	storetest.CheckStored(t, r, items)
@@ -285,8 +285,8 @@ func joinedKeys(t *testing.T, open storetest.Open) {
 	storetest.CheckSame(t, "still pointed at", []any{storetest.Get(t, r, holder, "h").Get("pair"), storetest.ListMembers(t, r, holder, "h", "pairs")}, []any{"x_y_z", []string{"x_y_z"}})
 }
 
-// recordAbove saves an object with a record of an ancestor class. The object should keep its class and the values of
-// properties that only its class has.
+// recordAbove saves an object with a record of an ancestor class. The object should keep its class, and the values of
+// properties that the ancestor class does not have.
 func recordAbove(t *testing.T, open storetest.Open) {
 	f := storetest.OpenFamily(t, open)
 	version := storetest.NewRecord(f.Thing, "b", "name", "big")
@@ -299,8 +299,8 @@ func recordAbove(t *testing.T, open storetest.Open) {
 	storetest.CheckSame(t, "house", []any{items[4].Class, items[4].ID, items[4].Get("floors")}, []any{f.House, "h2", int64(2)})
 }
 
-// recordBeside saves an object with a record of another class of the tree. If that class is a descendant, the object
-// changes its class and keeps its values. Otherwise it changes its class only if no value is lost.
+// recordBeside saves an object with a record of another class of the tree. If the other class is a descendant, the
+// object should change its class and keep its values. Otherwise it should change its class only if no value is lost.
 func recordBeside(t *testing.T, open storetest.Open) {
 	thing, tag := storetest.NewClass("thing", storetest.Prop("id", engine.String), storetest.Prop("name", engine.String)), storetest.NewClass("tag", storetest.Prop("id", engine.String))
 	car := storetest.Extend(thing, "car", storetest.Prop("wheels", engine.Int), storetest.LinkCollection("tags", tag))
@@ -326,8 +326,8 @@ func recordBeside(t *testing.T, open storetest.Open) {
 	storetest.CheckSame(t, "without values to lose", items[1].Values, storetest.NewValues(house, "id", "c", "name", "car", "floors", int64(3)))
 }
 
-// keptReferences changes the class of an object by a strict record without values for its references. The references
-// may be dangling, but the new class must allow the classes of their targets.
+// keptReferences changes the class of an object by a strict record that does not give the references of the object.
+// The references may be dangling. If a target exists, the new class should allow the class of the target.
 func keptReferences(t *testing.T, open storetest.Open) {
 	spot := storetest.NewClass("spot", storetest.Prop("id", engine.String))
 	park := storetest.Extend(spot, "park")
@@ -398,7 +398,7 @@ func (w *batchWriter) classes() []*engine.Class {
 
 func (w *batchWriter) one(options ...string) string { return options[w.IntN(len(options))] }
 
-// id returns a random id of a class. Often an item with this id exists.
+// id returns a random id for an item of class c. An item with this id often exists.
 func (w *batchWriter) id(c *engine.Class) string {
 	switch c.Root() {
 	case w.node:
@@ -415,7 +415,7 @@ func (w *batchWriter) id(c *engine.Class) string {
 	return strconv.Itoa(1 + w.IntN(6))
 }
 
-// number returns the end of a random id, which often belongs to one of the items of fill.
+// number returns the end of a random id. The id often belongs to one of the items that fill creates.
 func (w *batchWriter) number(n int) string {
 	return strconv.Itoa(w.IntN(n)) + w.one("", "", "", "", "", "a", "b")
 }
@@ -447,7 +447,7 @@ func (w *batchWriter) values(c *engine.Class, depth int) engine.Values {
 	return v
 }
 
-// anotherKey sets a random key in v, to change the key of an item. Often no item has this key.
+// anotherKey sets a random key in v, to change the key of an item. This key is often new.
 func (w *batchWriter) anotherKey(c *engine.Class, v engine.Values) {
 	w.setKey(c, v)
 	if key := c.KeyProperties(); len(key) == 1 && key[0].Type == engine.String && w.IntN(4) > 0 {
@@ -517,7 +517,7 @@ func (w *batchWriter) batch() []engine.Record {
 		c := w.classes()[w.IntN(len(w.classes()))]
 		r := engine.Record{Class: c, Values: w.values(c, w.IntN(3))}
 		switch n := w.IntN(16); {
-		case n == 0: // another key, or another value of a part of the key
+		case n == 0: // change the whole key, or a part of it
 			r.ID = w.id(c)
 			w.anotherKey(c, r.Values)
 		case n < 6 || c == w.seat && n < 15:
@@ -564,11 +564,11 @@ func (w *batchWriter) contents(t *testing.T, r engine.Repository) string {
 
 var errTakenBack = errors.New("taken back")
 
-// randomBatches saves each random batch of records twice: in one database all records in one save, and in another
-// database one record after the other in a transaction. Both databases should then have the same contents, and the
-// returned items should equal the stored ones. One difference is allowed: the single save may succeed where the other
-// one fails, because a later record creates a missing member. RESTSRV_RANDOM is the duration of the test, RESTSRV_SEED
-// the first seed.
+// randomBatches saves random batches of records in two databases. The first database saves all records of a batch in
+// one call. The second saves one record after the other, in a transaction. Afterwards both databases should have the
+// same contents, and the returned items should equal the stored items. Only one difference is allowed: the first
+// database may accept a batch that the second refuses, if a later record creates a missing member. RESTSRV_RANDOM is
+// the duration of the test, and RESTSRV_SEED is the first seed.
 func randomBatches(t *testing.T, open storetest.Open) {
 	w := newBatchWriter()
 	together, apart := open(t, w.classes()), open(t, w.classes())
@@ -621,7 +621,7 @@ func (w *batchWriter) step(t *testing.T, seed uint64, together, apart engine.Rep
 	var e *engine.Error
 	switch {
 	case one != nil && all == nil && errors.As(one, &e) && e.Reason == "dangling":
-		return false // in a batch, the member waits for a later record
+		return false // allowed: in one call, a later record may create the missing member
 	case (one == nil) != (all == nil):
 		t.Errorf("seed %d: one by one: %v, together: %v\n%sin\n%s", seed, apartErr, togetherErr, describeRecords(records()), before)
 		return false

@@ -27,10 +27,10 @@ var raceTests = []storetest.Test{
 	{Name: "members of an item that another write creates", Run: membersOfCreated},
 }
 
-// Races runs pairs of writes at the same time. The outcome of a pair must be the same as if one write ran after the
-// other, in either order. It consists of both answers and the stored data, including links to missing items. Races
-// finds the allowed outcomes by running the same writes one after the other. open returns two repositories on the same
-// database, one for each write. The environment variable RESTSRV_RACES is the number of races for each pair of writes.
+// Races runs pairs of writes at the same time, on two repositories that open returns for one database. The outcome of
+// a pair consists of both responses and the stored data, including links to missing items. It should be an outcome
+// that is also possible if the writes run one after the other, in either order; Races finds these outcomes by running
+// the writes in this way. The environment variable RESTSRV_RACES is the number of races for each pair of writes.
 func Races(t *testing.T, open func(t *testing.T, classes []*engine.Class) [2]engine.Repository) {
 	w := newRaces()
 	w.repos = open(t, []*engine.Class{w.town, w.person, w.group})
@@ -58,8 +58,8 @@ func Races(t *testing.T, open func(t *testing.T, classes []*engine.Class) [2]eng
 	}
 }
 
-// races contains the classes and repositories of Races. count is the number of races so far; the ids of the items of a
-// race begin with it.
+// races contains the classes and repositories of Races. count is the number of races so far. It is the beginning of
+// the ids of the items in a race.
 type races struct {
 	repos               [2]engine.Repository
 	random              *rand.Rand
@@ -80,16 +80,16 @@ func newRaces() *races {
 	return w
 }
 
-// raceWrite is one of the writes. refers is true if it stores a reference or a link. ends is true if it deletes an
-// item, or changes its id.
+// raceWrite is one of the writes in a race. refers is true if it stores a reference or a link. ends is true if it
+// deletes an item or changes the id of an item.
 type raceWrite struct {
 	name         string
 	refers, ends bool
 	do           func(ctx context.Context, r engine.Repository, id func(string) string) (*engine.Item, error)
 }
 
-// writes returns all writes of Races. Before each race there are the towns t and v, the persons p and q, and the group
-// g. q lives in t and is a member of g.
+// writes returns all writes of Races. When a race begins, there are the towns t and v, the persons p and q, and the
+// group g. The person q lives in t and is a member of g.
 func (w *races) writes() []raceWrite {
 	type ids = func(string) string
 	strict := engine.WriteOptions{Handling: engine.Strict}
@@ -174,7 +174,7 @@ func (w *races) writes() []raceWrite {
 // race runs a pair of writes concurrently, several times.
 func (w *races) race(t *testing.T, a, b raceWrite, rounds int) {
 	t.Helper()
-	expected := map[string]string{} // known outcomes, each with the order of the writes
+	expected := map[string]string{} // known allowed outcomes, each with the order of the writes that leads to it
 	wrong, example := 0, ""
 	for range rounds {
 		outcome := w.outcome(t, func(id func(string) string) (answers [2]string) {
@@ -205,8 +205,8 @@ func (w *races) race(t *testing.T, a, b raceWrite, rounds int) {
 	}
 }
 
-// inOrder returns the outcome of running the writes one after the other. The order "ab" means a, then b. If order
-// leaves a write out, it does not run, and its answer is "busy", as if other writes were in its way.
+// inOrder returns the outcome of running the writes one after the other. The order "ab" means a, then b. A write that
+// is not in order does not run. Its response is then "busy", as if other writes had been in its way.
 func (w *races) inOrder(t *testing.T, a, b raceWrite, order string) string {
 	return w.outcome(t, func(id func(string) string) [2]string {
 		answers := [2]string{raceBusy, raceBusy}
@@ -220,7 +220,7 @@ func (w *races) inOrder(t *testing.T, a, b raceWrite, order string) string {
 
 const raceBusy = "busy"
 
-// answer makes a write and returns its answer as text.
+// answer makes a write on repository i and returns its response as text.
 func (w *races) answer(t *testing.T, i int, write raceWrite, id func(string) string) string {
 	it, err := write.do(t.Context(), w.repos[i], id)
 	var known *engine.Error
@@ -238,7 +238,7 @@ func (w *races) answer(t *testing.T, i int, write raceWrite, id func(string) str
 	return err.Error()
 }
 
-// outcome creates the items of a race, runs it, and describes its answers and the stored data.
+// outcome creates the items of a race, runs the race, and returns the responses and the stored data as text.
 func (w *races) outcome(t *testing.T, run func(id func(string) string) [2]string) string {
 	t.Helper()
 	w.count++
@@ -250,8 +250,8 @@ func (w *races) outcome(t *testing.T, run func(id func(string) string) [2]string
 	return strings.ReplaceAll(strings.Join(answers[:], "; ")+" |"+w.stored(t, id), prefix, "")
 }
 
-// stored describes the items of a race as text. It then creates the missing items, because this makes links to them
-// visible.
+// stored returns the items of a race as text. It also creates the missing items, because links to missing items are
+// not visible.
 func (w *races) stored(t *testing.T, id func(string) string) string {
 	t.Helper()
 	var b strings.Builder
@@ -293,8 +293,8 @@ func (w *races) stored(t *testing.T, id func(string) string) string {
 	return b.String()
 }
 
-// alwaysThere deletes or renames an item and creates another one with its id, in one transaction, many times, while
-// other writes use the id. These writes should always find an item.
+// alwaysThere repeatedly deletes or renames an item and creates another item with the same id, in one transaction,
+// while other writes use the id. These writes should always find an item.
 func alwaysThere(t *testing.T, open storetest.Open) {
 	w := newRaces()
 	r := open(t, []*engine.Class{w.town, w.person, w.group})
@@ -358,9 +358,9 @@ func alwaysThere(t *testing.T, open storetest.Open) {
 	wg.Wait()
 }
 
-// membersOfCreated runs several writes at the same time. Two of them save the same two new persons, each with its
-// groups. The other writes add both persons to further groups; in half of the rounds, they wait until the persons are
-// stored. The answer of a write should contain exactly the groups that the write gave.
+// membersOfCreated runs several writes at the same time. Two of them save the same two new persons with their groups.
+// The other writes add both persons to further groups; in half of the rounds, they wait until the persons are stored.
+// The response to a write should contain exactly the groups that this write has given.
 func membersOfCreated(t *testing.T, open storetest.Open) {
 	w := newRaces()
 	r := open(t, []*engine.Class{w.town, w.person, w.group})

@@ -15,9 +15,9 @@ import (
 	"restsrv/engine/store/storetest"
 )
 
-// randomTrees runs random writes and queries on a random tree of classes, and compares the results with a model that
-// has a map for each object. The classes declare inherited attributes again, with random types, letter case, targets of
-// references and uniqueness. The environment variable TREES is the number of trees.
+// randomTrees runs random writes and queries on random trees of classes, and compares the results with a model that
+// has a map for each object. Descendant classes declare inherited attributes again, with random types, letter case,
+// targets of references and uniqueness. The environment variable TREES is the number of trees.
 func randomTrees(t *testing.T, open storetest.Open) {
 	rounds, err := strconv.Atoi(os.Getenv("TREES"))
 	if err != nil {
@@ -37,7 +37,7 @@ func randomTrees(t *testing.T, open storetest.Open) {
 	}
 }
 
-// grove is a random tree of classes, a repository of them, and the model of the objects in the repository.
+// grove is a random tree of classes, a repository of these classes, and the model of the objects in the repository.
 type grove struct {
 	*testing.T
 	*rand.Rand
@@ -45,7 +45,7 @@ type grove struct {
 	classes []*engine.Class
 	objects map[string]*leaf
 	created int
-	targets []*engine.Class         // target classes of references: one with a text as its key, one with a number
+	targets []*engine.Class         // target classes of references: the key of the first is a text, the key of the second a number
 	there   map[*engine.Class][]any // keys of the objects of targets
 }
 
@@ -98,7 +98,8 @@ func (g *grove) found(c *engine.Class, key any) {
 	g.there[c] = append(g.there[c], key)
 }
 
-// unique returns the columns with unique values: in at least one class, the attribute in the column is unique.
+// unique returns the columns with unique values. A column has unique values if an attribute in the column is unique in
+// at least one class.
 func (g *grove) unique() map[string]bool {
 	all := map[string]bool{}
 	for _, c := range g.classes {
@@ -115,7 +116,7 @@ func (g *grove) unique() map[string]bool {
 // kind (see kindOf).
 func column(p *engine.Property) string { return p.Name + " " + kindOf(p.ValueType()) }
 
-// differ reports whether all unique values still differ if the objects in changed replace those with the same ids.
+// differ reports whether unique values still differ if the objects in changed replace the objects with the same ids.
 func (g *grove) differ(changed map[string]*leaf) bool {
 	unique, seen := g.unique(), map[string]bool{}
 	count := func(o *leaf) bool {
@@ -145,7 +146,7 @@ func (g *grove) differ(changed map[string]*leaf) bool {
 	return true
 }
 
-// above returns c or one of its ancestors at random.
+// above returns c or a random ancestor of c.
 func (g *grove) above(c *engine.Class) *engine.Class {
 	for c.Ancestor != nil && g.IntN(3) > 0 {
 		c = c.Ancestor
@@ -180,8 +181,8 @@ func (g *grove) given(c *engine.Class) engine.Values {
 	return v
 }
 
-// asOwn returns the values of the object after a write of v. The write names the ancestor class c instead of the
-// object's own class. asOwn returns false if a value does not fit the object's own class.
+// asOwn returns the values that the object has after a write of v, where v has values of the ancestor class c. It
+// returns false if a value does not fit the object's own class.
 func (o *leaf) asOwn(c *engine.Class, v engine.Values) (map[string]any, bool) {
 	after := map[string]any{}
 	for name, value := range o.values {
@@ -250,7 +251,7 @@ func (g *grove) step() {
 	}
 }
 
-// write saves a new or an existing object, as an object of its own class or of an ancestor.
+// write saves a new or an existing object, as an object of its own class or as one of an ancestor.
 func (g *grove) write(fresh bool) {
 	c := g.classes[g.IntN(len(g.classes))]
 	id := fmt.Sprint("o", g.created)
@@ -344,8 +345,8 @@ func (g *grove) writeAll() {
 	}
 }
 
-// rekey changes the key of an object of one of the target classes. References to it should follow, and other values
-// should stay.
+// rekey changes the key of an object of a target class. The references to the object should change too, and all other
+// values should stay.
 func (g *grove) rekey() {
 	c := g.targets[g.IntN(2)]
 	if len(g.there[c]) == 0 {
@@ -378,8 +379,8 @@ func (g *grove) rekey() {
 	}
 }
 
-// unsettle deletes or creates an object of one of the target classes. References that contain its key should stay as
-// they are.
+// unsettle deletes or creates an object of a target class. References that contain the key of the object should not
+// change.
 func (g *grove) unsettle() {
 	c := g.targets[g.IntN(2)]
 	key := g.value(c.Properties[0])
@@ -411,8 +412,8 @@ func below(c, ancestor *engine.Class) bool {
 	return c == ancestor || slices.Contains(ancestor.Descendants, c)
 }
 
-// seen returns the value that an attribute p of an ancestor class has in the object. It is null if the object's own
-// class stores the attribute in another column.
+// seen returns the value that the object has for attribute p of an ancestor class. The value is null if the object's
+// own class stores the attribute in another column.
 func (o *leaf) seen(p *engine.Property) any {
 	if kindOf(o.class.Property(p.Name).ValueType()) != kindOf(p.ValueType()) {
 		return nil
@@ -490,8 +491,8 @@ func (g *grove) compare() {
 	}
 }
 
-// load checks the objects that are loaded for reference p of class c. If a descendant class declares the attribute with
-// another type, nothing should be loaded for its objects.
+// load checks the objects that are loaded for reference p of class c. For objects of a descendant class that declares
+// the attribute with another type, no object should be loaded.
 func (g *grove) load(c *engine.Class, p *engine.Property) {
 	q := storetest.All(c)
 	q.Load = []*engine.Load{{Property: p, Shown: true}}

@@ -25,8 +25,8 @@ var redeclaredTests = []storetest.Test{
 	{Name: "random trees", Run: randomTrees},
 }
 
-// zoo is a tree of classes that declare the attribute x with different types. It is a string in thing and plain, an int
-// in number below thing, a text in text below number, and a boolean in flag below thing.
+// zoo is a repository with a tree of classes that declare the attribute x with different types: thing and plain as a
+// string, number (below thing) as an int, text (below number) as a text, and flag (below thing) as a boolean.
 type zoo struct {
 	engine.Repository
 	thing, plain, number, text, flag *engine.Class
@@ -191,7 +191,7 @@ func redeclaredAll(t *testing.T, open storetest.Open) {
 func redeclaredClass(t *testing.T, open storetest.Open) {
 	z := openZoo(t, open)
 	storetest.Save(t, z, storetest.NewRecord(z.plain, "b", "y", nil))
-	items := storetest.Save(t, z, storetest.NewRecord(z.number, "b"), storetest.NewRecord(z.flag, "c", "x", true)) // "2" is a number
+	items := storetest.Save(t, z, storetest.NewRecord(z.number, "b"), storetest.NewRecord(z.flag, "c", "x", true)) // possible, because "2" is a number
 	storetest.CheckStored(t, z, items)
 	storetest.CheckSame(t, "classes", []*engine.Class{items[0].Class, items[1].Class}, []*engine.Class{z.number, z.flag})
 	storetest.CheckSame(t, "x", []any{items[0].Get("x"), items[1].Get("x")}, []any{int64(2), true})
@@ -217,7 +217,7 @@ func redeclaredUnique(t *testing.T, open storetest.Open) {
 	_, err := z.Create(t.Context(), z.number, storetest.NewValues(z.number, "id", "e", "x", int64(1)), engine.WriteOptions{})
 	storetest.CheckSame(t, "attribute", storetest.CheckError(t, err, engine.Invalid, "duplicate").Attribute, "x")
 	_, err = z.Create(t.Context(), z.text, storetest.NewValues(z.text, "id", "e", "x", "1"), engine.WriteOptions{})
-	storetest.CheckError(t, err, engine.Invalid, "duplicate") // text stores x in the same column as thing
+	storetest.CheckError(t, err, engine.Invalid, "duplicate") // text and thing store x in the same column
 	_, err = z.Create(t.Context(), z.flag, storetest.NewValues(z.flag, "id", "e", "x", true, "z", int64(1)), engine.WriteOptions{})
 	storetest.CheckError(t, err, engine.Invalid, "duplicate")
 	_, err = z.Update(t.Context(), z.thing, "b", storetest.NewValues(z.thing, "x", "1"), engine.WriteOptions{})
@@ -226,8 +226,8 @@ func redeclaredUnique(t *testing.T, open storetest.Open) {
 	}
 }
 
-// crew has people that refer to a ship. Two descendants of person declare the attribute ship again: as a string (guest)
-// and as a collection (number).
+// crew is a repository of people that refer to a ship. Two descendants of person declare the attribute ship again:
+// guest as a string, and number as a collection.
 type crew struct {
 	engine.Repository
 	ship, person, guest, number *engine.Class

@@ -39,16 +39,15 @@ func linksFollow(t *testing.T, open storetest.Open) {
 	c := storetest.OpenClub(t, open)
 	storetest.Create(t, c, c.Tag, "code", int64(1))
 	storetest.Create(t, c, c.Person, "id", "ann", "tags", storetest.AddLinks("1"), "tasks", storetest.AddLinks(storetest.NestedRecord(c.Task, "id", "t")))
-	storetest.Create(t, c, c.Group, "id", "g", "people", storetest.AddLinks("eve", "ann")) // the next update gives ann the id eve
+	storetest.Create(t, c, c.Group, "id", "g", "people", storetest.AddLinks("eve", "ann")) // the next update changes the id of ann to eve
 	storetest.Update(t, c, c.Person, "ann", "id", "eve")
 	storetest.Update(t, c, c.Tag, "1", "code", int64(5))
 	storetest.CheckSame(t, "links", []any{storetest.ListMembers(t, c, c.Person, "eve", "tags"), storetest.ListMembers(t, c, c.Person, "eve", "tasks"), storetest.ListMembers(t, c, c.Group, "g", "people")},
 		[]any{[]string{"5"}, []string{"t"}, []string{"eve"}})
 }
 
-// treeFollow changes the keys of items of two classes. Two attributes with the same name refer to these items. They
-// belong to different classes of one tree, so they are in the same table: one refers to the first class, the other to
-// the second.
+// treeFollow changes the keys of items of two classes, a and b. Two attributes with the same name refer to these
+// items. They belong to different classes of one tree, so they are in the same table: one refers to a, the other to b.
 func treeFollow(t *testing.T, open storetest.Open) {
 	a, b := storetest.NewClass("a", storetest.Prop("id", engine.String)), storetest.NewClass("b", storetest.Prop("id", engine.String))
 	base := storetest.NewClass("base", storetest.Prop("id", engine.String))
@@ -71,8 +70,8 @@ func selfFollow(t *testing.T, open storetest.Open) {
 	storetest.CheckSame(t, "staff", storetest.ListMembers(t, w, w.Person, "eve", "staff"), []string{"eve", "bob", "cid"})
 }
 
-// keysFollow changes keys that are parts of other keys: the key of a line is its order and a number, and the key of a
-// note is a line. Other items refer to notes.
+// keysFollow changes keys that are parts of other keys. The key of a line consists of an order and a number, and the
+// key of a note is a line. Further items refer to notes.
 func keysFollow(t *testing.T, open storetest.Open) {
 	order := storetest.NewClass("order", storetest.Prop("id", engine.Int))
 	line := &engine.Class{Name: "line", Namespace: "test", Key: []string{"order", "n"}, Properties: []*engine.Property{
@@ -126,7 +125,7 @@ func compositeParts(t *testing.T, open storetest.Open) {
 	storetest.CheckSame(t, "saved", []any{items[0].ID, items[1].ID, items[2].ID}, []any{"2_d", "2_d", "5_c"})
 	storetest.CheckSame(t, "by parts", storetest.Get(t, r, place, "2_d").Get("who"), "y")
 	storetest.CheckSame(t, "followed", storetest.Get(t, r, ticket, "t").Get("place"), "2_d")
-	// The ids of different keys can be equal. Only one of the items can be stored.
+	// Different keys can have equal ids. Only one of the items can be stored.
 	storetest.Create(t, r, place, "row", int64(7), "seat", "1_2")
 	if err := r.Delete(t.Context(), place, "7_1_2", &engine.Match{Revisions: []uint64{1}}); engine.CodeOf(err) != engine.Unmatched {
 		t.Errorf("got %v, want unmatched", err)

@@ -65,8 +65,8 @@ func saveAccounts(t *testing.T, open storetest.Open) {
 	}
 }
 
-// saveBrief saves records with Brief: the returned items need not be complete, but the stored ones should be the same
-// as without it.
+// saveBrief saves records with Brief. The returned items need not be complete, but the stored items should be the same
+// as without Brief.
 func saveBrief(t *testing.T, open storetest.Open) {
 	r, c := storetest.OpenNotes(t, open)
 	for _, account := range []string{"ann@local", "bob@local"} {
@@ -124,7 +124,7 @@ func saveTwice(t *testing.T, open storetest.Open) {
 		storetest.NewRecord(c, "", "id", "1", "body", "c"),
 		storetest.NewRecord(c, "1", "id", "2"),
 		storetest.NewRecord(c, "1", "title", "fresh"))
-	// All returned items have their final state.
+	// All returned items should have their final state.
 	for i, it := range items[:4] {
 		storetest.CheckSame(t, fmt.Sprint("record ", i), it.Values, engine.Values{"2", "b", "c", int64(2), nil})
 	}
@@ -138,7 +138,7 @@ func saveRequired(t *testing.T, open storetest.Open) {
 	r := open(t, []*engine.Class{c})
 	storetest.Create(t, r, c, "id", "1", "name", "n")
 	storetest.Create(t, r, c, "id", "2", "name", "m", "state", "old")
-	// An update need not give values that an insert requires.
+	// An update need not give the values that an insert requires.
 	items := storetest.Save(t, r, storetest.NewRecord(c, "1", "rest", "x"), storetest.NewRecord(c, "2", "rest", "y"), storetest.NewRecord(c, "3", "name", "new one"))
 	storetest.CheckStored(t, r, items)
 	storetest.CheckSame(t, "states", []any{items[0].Get("state"), items[1].Get("state"), items[2].Get("state")}, []any{"new", "old", "new"})
@@ -187,7 +187,7 @@ func saveAtomic(t *testing.T, open storetest.Open) {
 	}
 }
 
-// saveBlame saves batches with one invalid record at different positions. The error should be that of this record.
+// saveBlame saves batches with one invalid record at different positions. The returned error should name this record.
 func saveBlame(t *testing.T, open storetest.Open) {
 	r, c := storetest.OpenNotes(t, open)
 	storetest.Create(t, r, c, "id", "taken", "code", "taken")
@@ -213,7 +213,7 @@ func saveBlame(t *testing.T, open storetest.Open) {
 func saveMany(t *testing.T, open storetest.Open) {
 	r, c := storetest.OpenNotes(t, open)
 	for _, n := range []int{1, 2, 3, 1000, 2500} {
-		for range 2 { // first inserted, then updated
+		for range 2 { // the first round inserts, the second updates
 			var records []engine.Record
 			for i := range n {
 				records = append(records, storetest.NewRecord(c, fmt.Sprint(n, "-", i), "title", "t", "body", "b", "rank", int64(i), "code", nil))

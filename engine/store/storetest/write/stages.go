@@ -43,7 +43,7 @@ func stageItems(t *testing.T, open storetest.Open) {
 	stages := newStages(t)
 	doc, other := storetest.NewClass("doc", storetest.Prop("id", engine.Int), storetest.Prop("title", engine.String)), storetest.NewClass("other", storetest.Prop("id", engine.Int))
 	memo := storetest.Extend(doc, "memo")
-	memo.Staged = true // the workflow belongs to this class only, but the other classes share its table
+	memo.Staged = true // only this class has the workflow, but it shares its table with the other classes
 	r := open(t, []*engine.Class{stages, doc, memo, other})
 	for id := range int64(5) {
 		storetest.Create(t, r, memo, "id", id)
@@ -84,7 +84,7 @@ func stageKeys(t *testing.T, open storetest.Open) {
 	storetest.Create(t, r, master, "id", "m")
 	storetest.Create(t, r, detail, "master", "m", "no", int64(1))
 	reachStage(t, r, stages, detail, "m_1", "new")
-	reachStage(t, r, stages, detail, "x_1", "old") // a stage of an item that was deleted before its class had a workflow
+	reachStage(t, r, stages, detail, "x_1", "old") // left behind by an item that was deleted before its class had a workflow
 	storetest.Update(t, r, master, "m", "id", "x")
 	storetest.CheckSame(t, "followed", stagesOf(t, r, stages), []string{"detail@test\tx_1\tw"})
 	storetest.CheckSame(t, "its own", storetest.Get(t, r, stages, "detail@test\tx_1\tw").Get("stage"), "new")
@@ -131,7 +131,8 @@ func stageCondition(t *testing.T, open storetest.Open) {
 	storetest.CheckSame(t, "as a value", told, []any{int64(0), int64(1), int64(0), int64(0), int64(1)})
 }
 
-// stageOfKeys finds stages of items with keys of many types. A stage is found by the text of the item's id.
+// stageOfKeys finds the stages of items with keys of many types. The row of a stage is found by the text of the item's
+// id.
 func stageOfKeys(t *testing.T, open storetest.Open) {
 	moment, _ := engine.ParseInstant("2020-02-03T04:05:06.007Z")
 	for _, key := range []struct {

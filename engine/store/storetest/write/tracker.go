@@ -52,7 +52,7 @@ func trackedAccounts(t *testing.T, open storetest.Open) {
 	}
 	storetest.CheckSame(t, "updated", who(it), []any{"ann@local", "bob@local", "", ""})
 	storetest.CheckSame(t, "stored", storetest.Get(t, r, c, "1").Values, it.Values)
-	// If the server itself writes, given values of these attributes are stored, as in an import.
+	// If the server itself writes, it stores values that are given for these attributes, as in an import.
 	storetest.CheckSame(t, "given", who(storetest.Create(t, r, c, "id", "2", "by", "eve@local")), []any{"eve@local", nil, "", ""})
 }
 

@@ -99,7 +99,7 @@ func transactionEnds(t *testing.T, open storetest.Open) {
 				return err
 			}
 			cancel()
-			<-left // the work ignores the end of its context, but must not block others
+			<-left // the work ignores the end of its context; it should not block other requests
 			return storetest.CreateWithin(ctx, r, c, "id", "late")
 		})
 	}()

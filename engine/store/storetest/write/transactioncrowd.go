@@ -12,8 +12,8 @@ import (
 	"restsrv/engine/store/storetest"
 )
 
-// transactionConflict lets two transactions change the same items in different orders. One may get
-// an error that asks to retry; then none of its changes may be stored.
+// transactionConflict lets two transactions change the same items in different orders. One of them may get an error
+// that asks the client to retry. In this case none of its changes may be stored.
 func transactionConflict(t *testing.T, open storetest.Open) {
 	r, c := storetest.OpenNotes(t, open)
 	storetest.Create(t, r, c, "id", "a", "rank", int64(0))
@@ -45,7 +45,7 @@ func transactionConflict(t *testing.T, open storetest.Open) {
 				mu.Unlock()
 			case engine.CodeOf(err) != engine.Unavailable:
 				return err
-			default: // an immediate retry may take the item for which the other transaction waits
+			default: // pause, because an immediate retry may take the item for which the other transaction waits
 				time.Sleep(time.Duration(i+1) * 10 * time.Millisecond)
 			}
 		}
@@ -123,7 +123,7 @@ func transactionCrowd(t *testing.T, open storetest.Open) {
 	storetest.CheckSame(t, "different numbers", int64(len(seen)), n/2+3*whole)
 }
 
-// transactionLeaks ends more transactions with an error than there are connections.
+// transactionLeaks runs transactions that end with an error, more of them than there are connections.
 func transactionLeaks(t *testing.T, open storetest.Open) {
 	r, c := storetest.OpenNotes(t, open)
 	storetest.Create(t, r, c, "id", "a", "rank", int64(0))
@@ -143,7 +143,7 @@ func transactionLeaks(t *testing.T, open storetest.Open) {
 		})
 		cancel()
 	}
-	storetest.Update(t, r, c, "a", "rank", int64(5)) // no transaction holds a lock on it
+	storetest.Update(t, r, c, "a", "rank", int64(5)) // succeeds only if no transaction still locks the item
 	err := storetest.InTransaction(t.Context(), r, func(ctx context.Context) error { return storetest.CreateWithin(ctx, r, c, "id", "b") })
 	if err != nil {
 		t.Fatal(err)

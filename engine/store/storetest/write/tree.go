@@ -87,8 +87,8 @@ func treeSaving(t *testing.T, open storetest.Open) {
 	storetest.CheckSame(t, "cars", storetest.ListIDs(t, f, storetest.All(f.Car)), []string{"t", "c", "b2"})
 }
 
-// treeSavingWhole saves records that give all properties, of new and of existing items, in classes with and without
-// descendants.
+// treeSavingWhole saves records that give all properties. The records are for new and existing items, in classes with
+// and without descendants.
 func treeSavingWhole(t *testing.T, open storetest.Open) {
 	f := storetest.OpenFamily(t, open)
 	car := func(id, name string, wheels int64) engine.Record {

@@ -143,6 +143,6 @@ func deleting(t *testing.T, open storetest.Open) {
 		t.Fatal(err)
 	}
 	storetest.CheckError(t, r.Delete(t.Context(), c, "1", nil), engine.NotFound, "unknown-object")
-	storetest.Create(t, r, c, "id", "1", "code", "x") // both are free again
+	storetest.Create(t, r, c, "id", "1", "code", "x") // after the deletion, the id and the code are free again
 	storetest.CheckSame(t, "order", storetest.ListIDs(t, r, storetest.All(c)), []string{"2", "1"})
 }
