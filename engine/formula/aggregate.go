@@ -6,20 +6,19 @@ import (
 	"restsrv/engine"
 )
 
-// aggregation is a compiled call of sum, avg, min, max, count or merge over a list.
+// aggregation is a compiled call of sum, avg, min, max, count or merge for a list.
 type aggregation struct {
 	name      string
-	attribute judge  // selects the value of each element to aggregate; if not given, the element itself is the value
-	member    string // name of the attribute, used for elements that are objects instead of items
-	condition judge  // selects elements; if not given, all
-	unique    node   // if true, repeated elements are ignored
-	separator node   // text between the values of merge; if null, " " is used
+	attribute judge  // returns the value to aggregate for each element; if not given, the value is the element itself
+	member    string // name of the attribute, used for elements that are objects, not items
+	condition judge  // selects elements; if not given, all elements are used
+	unique    node   // if its value is true, repeated values are ignored
+	separator node   // text between the values of merge; if its value is null, " " is used
 }
 
-// compileAggregate compiles a call fn(list, attribute, condition, unique, separator), where fn is
-// name. Arguments after the list are optional and may be null. count may also omit the attribute
-// and take the condition as its second argument. If the first argument is the name of a class
-// instead of a list, aggregateClass compiles the call.
+// compileAggregate compiles a call name(list, attribute, condition, unique, separator). Arguments after the list are
+// optional and may be null. In a call of count, the condition can also be the second argument, without an attribute.
+// If the first argument is the name of a class instead of a list, aggregateClass compiles the call.
 func (b *compiler) compileAggregate(name string, args []any, s scope, depth int) (node, error) {
 	if class, ok := className(args[0]); ok {
 		return b.aggregateClass(name, class, args[1:], s, depth)
@@ -47,8 +46,8 @@ func (b *compiler) compileAggregate(name string, args []any, s scope, depth int)
 	}}, nil
 }
 
-// takesOfElements reports whether v, the second argument of an aggregate, selects a value of each
-// element, as in sum($lines, price). Otherwise the aggregate uses the elements themselves.
+// takesOfElements reports whether v, the second argument of an aggregate, selects a value of each element, as in
+// sum($lines, price). If not, the elements themselves are aggregated.
 func takesOfElements(v any) bool {
 	switch v := v.(type) {
 	case string:
@@ -61,8 +60,8 @@ func takesOfElements(v any) bool {
 	return false
 }
 
-// className reports whether v, the first argument of an aggregate, is the name of a class instead
-// of a list, and returns that name. A name is a text that is not a path.
+// className returns the name of a class if v, the first argument of an aggregate, is one instead of a list. The name
+// of a class is a text that is not a path.
 func className(v any) (string, bool) {
 	if q, ok := v.(quoted); ok {
 		return string(q), q != ""
@@ -71,8 +70,7 @@ func className(v any) (string, bool) {
 	return s, ok && s != "" && s[0] != '$'
 }
 
-// compileArguments compiles the arguments after the list. list is the compiled list, and rest holds
-// these arguments.
+// compileArguments compiles rest, the arguments after the list. list is the compiled list.
 func (a *aggregation) compileArguments(b *compiler, rest []any, list node, s scope, depth int) (err error) {
 	if a.attribute, a.member, err = b.elementValue(a.name, argumentAt(rest, 0), list, depth); err != nil {
 		return err
@@ -105,9 +103,9 @@ func argumentAt(args []any, i int) any {
 	return nil
 }
 
-// elementValue compiles the second argument of an aggregate, which selects a value of each
-// element of list. It is an attribute or a path, with or without "$", or a call. The result of
-// type string is the attribute or path.
+// elementValue compiles the second argument of an aggregate, which selects a value of each element of list. The
+// argument is an attribute or a path, with or without "$", or a call. The result of type string is the attribute or
+// the path.
 func (b *compiler) elementValue(function string, source any, list node, depth int) (judge, string, error) {
 	if q, ok := source.(quoted); ok {
 		source = string(q)
@@ -183,8 +181,8 @@ func (a *aggregation) aggregateList(e *env, it *engine.Item, list []any) (any, e
 	return reduceValues(a.name, values, separator)
 }
 
-// isFirst reports whether v is not in seen, and adds it. Two items are equal if their id and the
-// root of their class tree are equal, other values if their kind and text are.
+// isFirst adds v to seen, and reports whether v was not in seen before. Two items are equal if they have the same id
+// and the same root class. Other values are equal if they have the same kind and the same text.
 func isFirst(seen map[any]bool, v any) bool {
 	type key struct {
 		class *engine.Class
@@ -201,9 +199,8 @@ func isFirst(seen map[any]bool, v any) bool {
 	return true
 }
 
-// reduceValues applies an aggregate function, such as "sum", to values. values must not contain
-// null. If there are no values, sum and count return 0, merge returns "", and the others return
-// null.
+// reduceValues applies an aggregate function, such as "sum", to values, which must not contain null. Without values,
+// sum and count return 0, merge returns "", and the other functions return null.
 func reduceValues(name string, values []any, separator any) (any, error) {
 	switch name {
 	case "count":

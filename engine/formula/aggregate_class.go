@@ -12,20 +12,19 @@ import (
 type classAggregation struct {
 	aggregation
 	class      string
-	path       string // attribute or path to aggregate, or "" if count counts the items
+	path       string // attribute or path to aggregate; "" if count counts the items
 	conditions []classCondition
 }
 
-// classCondition is one field of the conditions {attribute: value} or {attribute: [operator,
-// value]}. The value may contain paths. They start at the item of the formula, not at the items of
-// the class.
+// classCondition is one field of the conditions {attribute: value} or {attribute: [operator, value]}. The value can
+// contain paths, which start at the item of the formula, not at the items of the class.
 type classCondition struct {
 	attribute, operator string
 	value               node
 }
 
-// aggregateClass compiles a call fn("class", "attribute", conditions, unique, separator), where fn
-// is name and rest holds the arguments after the class. count may omit the attribute.
+// aggregateClass compiles a call name("class", "attribute", conditions, unique, separator). rest holds the arguments
+// after the class. In a call of count, the attribute can be omitted.
 func (b *compiler) aggregateClass(name, class string, rest []any, s scope, depth int) (node, error) {
 	a := &classAggregation{aggregation: aggregation{name: name}, class: class}
 	if _, is := argumentAt(rest, 0).(engine.Fields); is && name == "count" {
@@ -107,8 +106,8 @@ func (a *classAggregation) compileConditions(b *compiler, source engine.Fields, 
 	return nil
 }
 
-// expandPairs converts {"obj": ["a", 1, "b", ["gt", 2]]} to {"a": 1, "b": ["gt", 2]}. Formulas
-// written as text use the function obj for conditions, since text cannot express JSON objects.
+// expandPairs converts {"obj": ["a", 1, "b", ["gt", 2]]} to {"a": 1, "b": ["gt", 2]}. Formulas in text form write
+// conditions with the function obj, because they cannot contain JSON objects.
 func expandPairs(source engine.Fields) (engine.Fields, error) {
 	if len(source) != 1 || source[0].Name != "obj" {
 		return source, nil
@@ -167,9 +166,8 @@ func (a *classAggregation) eval(e *env, it *engine.Item) (any, error) {
 	return a.aggregateItems(e, it, q, p)
 }
 
-// withoutReading computes min, max and count in the database, so that the items need not be
-// read. p is the attribute to aggregate. If the aggregate cannot be computed this way, done is
-// false, and the caller must read the items.
+// withoutReading computes min, max and count in the database, without reading the items. p is the attribute to
+// aggregate. If the database cannot compute the aggregate, done is false, and the caller must read the items.
 func (a *classAggregation) withoutReading(e *env, q *engine.Query, p *engine.Property) (v any, done bool, err error) {
 	if p.Formula != nil && !p.Cached || p.Type == engine.Collection || p.Back != nil {
 		return nil, false, nil
@@ -197,8 +195,8 @@ func (a *classAggregation) withoutReading(e *env, q *engine.Query, p *engine.Pro
 	}
 }
 
-// aggregateItems reads all items that match q, and aggregates the values at path p. More than
-// maxFound items are an error.
+// aggregateItems reads all items that match q, and aggregates the values at path p. It returns an error if there are
+// more than maxFound items.
 func (a *classAggregation) aggregateItems(e *env, it *engine.Item, q *engine.Query, p *path) (any, error) {
 	q.Count = maxFound + 1
 	q.Load = addLoads(nil, p.pathToLoad())

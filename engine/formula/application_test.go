@@ -10,8 +10,8 @@ import (
 	"restsrv/engine/meta"
 )
 
-// application returns the folder of a public application beside the repository, or
-// "" if the folder does not exist.
+// application returns the folder of a public application, which may exist beside the repository, or "" if the folder
+// does not exist.
 func application() string {
 	for up := "../"; len(up) < 30; up += "../" {
 		if dir := up + "shared/apps/develop-and-test"; isDir(dir) {
@@ -26,8 +26,8 @@ func isDir(name string) bool {
 	return err == nil && info.IsDir()
 }
 
-// TestApplication compiles every formula of an application in testdata and of a public
-// one, and resolves the classes that they look up.
+// TestApplication compiles every formula of an application in testdata and of a public application. It also resolves
+// the classes that the formulas look up.
 func TestApplication(t *testing.T) {
 	t.Run("library", func(t *testing.T) {
 		compileAll(t, "../../cmd/restsrv/testdata/library", "library", 4, "town", "publisherCount", "publishers")
@@ -41,9 +41,8 @@ func TestApplication(t *testing.T) {
 	})
 }
 
-// compileAll compiles the formulas of an application, and checks that there are at
-// least a given number. needed lists the attributes that the formula of an attribute
-// must need.
+// compileAll compiles the formulas of an application, and checks that their number is at least the parameter least.
+// needed lists the attributes that the formula of attribute must need.
 func compileAll(t *testing.T, dir, namespace string, least int, class, attribute, needed string) {
 	sources, faults := meta.ReadDir(os.DirFS(dir), "meta")
 	if len(faults) > 0 {

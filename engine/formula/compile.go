@@ -15,14 +15,14 @@ type node struct {
 	eval    func(e *env, it *engine.Item) (any, error)
 	literal any    // the value of a constant
 	fixed   bool   // the node is a constant
-	items   *scope // the items that eval returns; nil if it returns other values, or if this is unknown
+	items   *scope // scope of the items that eval returns; nil if it returns other values, or if the items are unknown
 }
 
-// scope says which item "$" refers to in an expression. Inside an aggregate, that is an element of
-// the list; elsewhere it is the item that the formula is evaluated for.
+// scope describes the item to which "$" refers in an expression. In an argument of an aggregate, this is an element of
+// the list. Elsewhere it is the item for which the formula is evaluated.
 type scope struct {
 	class    *engine.Class        // class of the items; nil if it is known only during evaluation
-	prefixes [][]*engine.Property // paths from the formula's item to these items; empty if class is nil
+	prefixes [][]*engine.Property // paths from the formula's item to the items of the scope; empty if class is nil
 }
 
 type compiler struct {
@@ -30,13 +30,12 @@ type compiler struct {
 	nodes   int
 	needs   [][]*engine.Property
 	lookups []*lookup
-	missing *[]error // collects errors about attributes that do not exist; if nil, such an attribute ends the compilation
+	missing *[]error // collects errors about attributes that do not exist; if nil, the first such error ends the compilation
 	inputs  inputSet
-	next    use // how the value of the next compiled expression is used
+	next    use // use of the value of the expression that is compiled next
 }
 
-// quoted is a literal in quotes, in a formula written as text. It is never a path, even if it
-// begins with "$".
+// quoted is a literal in quotes, in the text form of a formula. It is never a path, even if it begins with "$".
 type quoted string
 
 func constantNode(v any) node {
@@ -98,7 +97,7 @@ func (b *compiler) compileExpressions(source []any, s scope, depth int) ([]node,
 	return nodes, nil
 }
 
-// compileArguments compiles the arguments of a call of the function name.
+// compileArguments compiles source, the arguments in a call of the function name.
 func (b *compiler) compileArguments(name string, source []any, s scope, depth int) ([]node, error) {
 	nodes := make([]node, len(source))
 	for i, a := range source {
@@ -125,8 +124,7 @@ func evalAll(args []node, e *env, it *engine.Item) ([]any, error) {
 	return values, nil
 }
 
-// callOf splits {"fn": [arguments]} into name and arguments. A single argument need not be in an
-// array.
+// callOf splits {"fn": [arguments]} into the name and the arguments. A single argument can be given without an array.
 func callOf(f engine.Fields) (name string, args []any, err error) {
 	if len(f) != 1 {
 		return "", nil, invalid(`a call is an object with one function, such as {"add":["$a",1]}, found one with %d names`, len(f))
@@ -202,8 +200,8 @@ func plainCall(name string, fn function, args []node) node {
 	return n
 }
 
-// noteGet records the class and attributes that a call of get looks up, so that Check can resolve
-// them. It returns nil if the class is known only during evaluation.
+// noteGet records the class and the attributes that a call of get looks up, for Check. It returns nil if the class is
+// known only during evaluation.
 func (b *compiler) noteGet(args []node) *lookup {
 	class, ok := args[0].literal.(string)
 	if !ok {
@@ -219,8 +217,7 @@ func (b *compiler) noteGet(args []node) *lookup {
 	return l
 }
 
-// addMissing records an error about an attribute that does not exist. Equal errors are recorded
-// once.
+// addMissing records an error about an attribute that does not exist. Equal errors are recorded only once.
 func (b *compiler) addMissing(err error) {
 	known := func(e error) bool { return e.Error() == err.Error() }
 	if !slices.ContainsFunc(*b.missing, known) {
@@ -228,7 +225,7 @@ func (b *compiler) addMissing(err error) {
 	}
 }
 
-// prefixName prefixes a formula error with the function name. It returns other errors unchanged.
+// prefixName adds the function name to the beginning of a formula error. It returns other errors unchanged.
 func prefixName(name string, err error) error {
 	if e, ok := err.(*engine.Error); ok && e.Code == engine.Invalid && e.Reason == "formula" {
 		return invalid("%s: %s", name, e.Message)
@@ -236,8 +233,8 @@ func prefixName(name string, err error) error {
 	return err
 }
 
-// commonItems returns the scope of the items that args return. It returns nil if an argument
-// does not return items, or if the arguments return items of different classes.
+// commonItems returns the scope of the items that args return. It returns nil if an argument returns other values than
+// items, or if the arguments return items of different classes.
 func commonItems(args []node) *scope {
 	var all *scope
 	for _, a := range args {
@@ -255,7 +252,7 @@ func commonItems(args []node) *scope {
 	return all
 }
 
-// addNeed records that a path from the items of s must be loaded before evaluation.
+// addNeed records that a path from the items of s must be loaded before the evaluation.
 func (b *compiler) addNeed(s scope, path []*engine.Property) error {
 	for _, prefix := range s.prefixes {
 		full := slices.Concat(prefix, path)
@@ -270,8 +267,8 @@ func (b *compiler) addNeed(s scope, path []*engine.Property) error {
 	return nil
 }
 
-// itemsBelow returns the scope for the items at the end of a path. The path starts at the items of
-// s, and the items at its end have class c.
+// itemsBelow returns the scope of the items at the end of a path that starts at the items of s. c is the class of the
+// items at the end.
 func (s scope) itemsBelow(path []*engine.Property, c *engine.Class) (*scope, error) {
 	if len(s.prefixes) > maxNeeds {
 		return nil, invalid("a formula reads at most %d paths", maxNeeds)
@@ -295,7 +292,7 @@ func unknownFunction(name string) error {
 	return invalid("there is no function %s, expected %s", engine.Quote(name), jsonfile.Choice(name, names))
 }
 
-// arity is the number of arguments that a function takes. If max is negative, there is no upper limit.
+// arity is the allowed number of arguments of a function. If max is negative, there is no upper limit.
 type arity struct{ min, max int }
 
 func (a arity) checkCount(name string, n int) error {

@@ -7,11 +7,11 @@ import (
 	"restsrv/engine/query"
 )
 
-// maxFound is the maximum number of items that an aggregate over a class reads. It does not apply
-// if the database computes the aggregate (see withoutReading).
+// maxFound is the maximum number of items that an aggregate over a class reads. It does not apply if the database
+// computes the aggregate, because the items are then not read (see withoutReading).
 const maxFound = 100_000
 
-// classByName finds the class with a name that a formula contains.
+// classByName returns the class with a name that is used in a formula.
 func (e *env) classByName(name string) (*engine.Class, error) {
 	c, err := findClass(e.class, name, e.data.Class)
 	if err != nil && engine.CodeOf(err) == engine.NotFound {
@@ -20,9 +20,9 @@ func (e *env) classByName(name string) (*engine.Class, error) {
 	return c, err
 }
 
-// getItem implements the functions get(class, id) and get(class, attribute, value, ...). If several
-// items match, it returns the first in insertion order. If the last argument is a list, it contains
-// paths to load with the item. If the first argument is an item, getItem returns it unchanged.
+// getItem implements the functions get(class, id) and get(class, attribute, value, ...). If several items match, it
+// returns the item that was inserted first. If the last argument is a list, it contains paths to load with the item.
+// If the first argument is an item, getItem returns that item.
 func getItem(e *env, args []any) (any, error) {
 	if it, ok := args[0].(*engine.Item); ok {
 		return it, nil
@@ -58,8 +58,7 @@ func getItem(e *env, args []any) (any, error) {
 	return found[0], nil
 }
 
-// getFilter returns the filter for the arguments of get after the class. It is nil if no item can
-// match.
+// getFilter returns the filter for args, the arguments of get after the class. It returns nil if no item can match.
 func getFilter(e *env, c *engine.Class, args []any) (*engine.Filter, error) {
 	if len(args) == 1 {
 		return idFilter(c, toText(itemID(args[0])))
@@ -89,8 +88,8 @@ func idFilter(c *engine.Class, id string) (*engine.Filter, error) {
 	return &engine.Filter{Op: engine.OpEq, Left: engine.Attribute(engine.ItemID), Right: engine.Constant(engine.String, id)}, nil
 }
 
-// operators maps the operators of class conditions to operators of the filter language. It uses
-// the operators with $, because these never interpret a value as a path.
+// operators maps the operators of class conditions to operators of the filter language. These begin with $, because
+// such operators never interpret a value as a path.
 var operators = map[string]string{"eq": "$eq", "ne": "$ne", "lt": "$lt", "lte": "$lte", "gt": "$gt", "gte": "$gte", "in": "$in", "like": "$regex"}
 
 // conditionFilter returns the filter for the condition {attribute: [operator, v]} on items of
@@ -140,7 +139,7 @@ func filterValue(v any) (any, error) {
 	return v, nil
 }
 
-// loadsOf returns the loads for paths that start at items of class c.
+// loadsOf returns the loads for paths from items of class c.
 func loadsOf(c *engine.Class, paths []any) ([]*engine.Load, error) {
 	var loads []*engine.Load
 	for _, v := range paths {

@@ -11,11 +11,10 @@ import (
 	"restsrv/engine/jsonfile"
 )
 
-// Times are computed in UTC with the Gregorian calendar, for years 0000 to 9999. If a result is
-// outside of these years, it is null.
+// Times are computed in UTC with the Gregorian calendar. The years are 0000 to 9999; a result outside of these years
+// is null.
 
-// calendarUnits lists the units of dateAdd and dateDiff. The length of a unit is either a number of
-// months or a number of milliseconds.
+// calendarUnits lists the units of dateAdd and dateDiff. A unit has a length either in months or in milliseconds.
 var calendarUnits = map[string]struct{ months, millis int64 }{
 	"y": {12, 0}, "year": {12, 0}, "years": {12, 0},
 	"Q": {3, 0}, "quarter": {3, 0}, "quarters": {3, 0},
@@ -35,8 +34,7 @@ func unknownUnit(unit string) error {
 	return invalid("there is no unit of time %s, expected %s (M is month, m is minute)", engine.Quote(unit), jsonfile.Choice(unit, names))
 }
 
-// verifyUnit returns a check for use in function.verify: if argument i is a constant, it must be
-// the name of a unit.
+// verifyUnit returns a function.verify: it checks that argument i, if it is a constant, is the name of a unit.
 func verifyUnit(i int) func([]node) error {
 	return func(args []node) error {
 		if i >= len(args) || !args[i].fixed || args[i].literal == nil {
@@ -53,8 +51,8 @@ func verifyUnit(i int) func([]node) error {
 	}
 }
 
-// toInstant converts v to a time. v may be a time, a number of milliseconds since 1970, or a
-// text in ISO 8601.
+// toInstant converts v to a time. v can be a time, a number of milliseconds since 1970, or a text in the form of ISO
+// 8601.
 func toInstant(v any) (engine.Instant, bool) {
 	switch v := v.(type) {
 	case engine.Instant:
@@ -67,8 +65,8 @@ func toInstant(v any) (engine.Instant, bool) {
 	return 0, false
 }
 
-// instantAt returns the time that is millis milliseconds after the start of 1970. ok is false
-// outside of the years 0000 to 9999.
+// instantAt returns the time that is millis milliseconds after the beginning of 1970. ok is false for a time outside
+// of the years 0000 to 9999.
 func instantAt(millis float64) (engine.Instant, bool) {
 	const earliest, latest = -62167219200000, 253402300799999
 	if !(millis >= earliest && millis <= latest) {
@@ -77,9 +75,9 @@ func instantAt(millis float64) (engine.Instant, bool) {
 	return engine.Instant(math.Floor(millis)), true
 }
 
-// parseDate implements the function date(text, layout, language). If there is a layout, the text
-// must match it. Without a layout, parseDate converts the first argument as toInstant does. If
-// the conversion is not possible, it returns null.
+// parseDate implements the function date(text, layout, language). If there is a layout, the text must match the
+// layout. Without a layout, the first argument is converted as by toInstant. If the conversion is impossible, the
+// result is null.
 func parseDate(_ *env, args []any) (any, error) {
 	if s, ok := args[0].(string); ok && len(args) > 1 && args[1] != nil {
 		i, ok := parseMoment(s, toText(args[1]), localeOf(args, 2))
@@ -132,8 +130,8 @@ func dateAdd(_ *env, args []any) (any, error) {
 	return at, nil
 }
 
-// addMonths adds months to a time. The day of the month stays, or becomes the last day if the month
-// is shorter.
+// addMonths adds months to a time. The day of the month stays the same. If the resulting month is too short, it
+// becomes the last day of this month.
 func addMonths(i engine.Instant, months int) (engine.Instant, bool) {
 	t := i.Time()
 	first := time.Date(t.Year(), t.Month()+time.Month(months), 1, t.Hour(), t.Minute(), t.Second(), t.Nanosecond(), time.UTC)
@@ -141,9 +139,8 @@ func addMonths(i engine.Instant, months int) (engine.Instant, bool) {
 	return instantAt(float64(first.AddDate(0, 0, day-1).UnixMilli()))
 }
 
-// dateDiff implements the function dateDiff(unit, d1, d2). It returns d1 - d2 in whole units,
-// truncated towards zero. A missing date means the current time. If a date is null, so is the
-// result.
+// dateDiff implements the function dateDiff(unit, d1, d2). It returns d1 - d2 in whole units, truncated towards zero.
+// If an argument is missing, the current time is used for it. If a date is null, the result is null.
 func dateDiff(e *env, args []any) (any, error) {
 	name := "days"
 	if args[0] != nil {

@@ -2,8 +2,7 @@ package formula_test
 
 import "testing"
 
-// The time of the item is 2020-01-02T03:04:05.006Z, a Thursday. The current time is
-// 2020-02-29T12:30:45.678Z.
+// The item has the time 2020-01-02T03:04:05.006Z, a Thursday. The current time is 2020-02-29T12:30:45.678Z.
 
 func TestDates(t *testing.T) {
 	check(t, []example{

@@ -1,14 +1,13 @@
-// Package formula compiles the formulas of class files into engine.Formula: calculated attributes,
-// computed defaults, display strings and conditions.
+// Package formula compiles the formulas of class files to values of type engine.Formula. Class files use formulas for
+// calculated attributes, computed defaults, display strings and conditions.
 //
-// A formula is a call or a value. A call is written as JSON, {"fn": [arguments]}, or as text,
-// fn(arguments). An argument is a call, a literal or a path. A path such as "$town.name" leads to
-// an attribute. If it passes through a collection, it gives a list. A path that ends in @, such as
-// "$town@", gives the value as it is displayed.
+// A formula is a call or a value. A call is written as JSON, {"fn": [arguments]}, or as text, fn(arguments). An
+// argument is a call, a literal or a path. A path such as "$town.name" leads to an attribute. If it leads through a
+// collection, its value is a list. If a path ends with @, such as "$town@", its value is the text that is displayed
+// for the attribute.
 //
-// A formula reads only its item and the data that engine.FormulaData finds, so the same input gives
-// the same value. Every formula terminates: it loops only over loaded data, and its depth, size and
-// steps are limited.
+// A formula reads only its item and the data that engine.FormulaData finds, so its value depends only on this input.
+// Every formula terminates: it loops only over loaded data, and its depth, size and steps are limited.
 package formula
 
 import (
@@ -18,7 +17,7 @@ import (
 	"restsrv/engine"
 )
 
-// Limits of a formula. The formulas of class files stay far below them.
+// Limits of a formula. They are far above the sizes of the formulas in existing class files.
 const (
 	maxDepth  = 32        // nested calls
 	maxNodes  = 2000      // calls, paths and literals
@@ -29,10 +28,9 @@ const (
 	maxText   = 4 << 20   // bytes of a text that a function returns
 )
 
-// Compile compiles a formula for items of class c. source is decoded JSON (see engine.Fields) or
-// text. All classes must have been initialized with Init, because Compile follows references to
-// other classes. The error is Invalid. For an unknown function or attribute, it contains the
-// nearest known name.
+// Compile compiles a formula for items of class c. source is decoded JSON (see engine.Fields) or text. Compile follows
+// references to other classes, so all classes must have been initialized with Init. The error is Invalid. If a
+// function or an attribute is unknown, the error contains the nearest known name.
 func Compile(c *engine.Class, source any) (engine.Formula, error) {
 	f, skipped, err := (&compiler{class: c}).compileFormula(source)
 	if err == nil && len(skipped) > 0 {
@@ -46,13 +44,13 @@ func Compile(c *engine.Class, source any) (engine.Formula, error) {
 
 // Notes lists the mistakes in a formula that CompileLenient has accepted.
 type Notes struct {
-	Missing []error  // attributes and paths that do not exist; they count as null
-	Skipped []string // surplus closing brackets, and text after the end of the formula
+	Missing []error  // errors about attributes and paths that do not exist, which count as null
+	Skipped []string // texts that were skipped: surplus closing brackets, and text after the end of the formula
 }
 
-// CompileLenient compiles a formula and checks it, like Compile and Check. It accepts the
-// mistakes that IONDV accepts, and returns them as Notes. Do not use it for conditions that
-// grant access: a missing attribute counts as null, and null may satisfy the condition.
+// CompileLenient compiles and checks a formula, like Compile and Check. It accepts the mistakes that IONDV accepts,
+// and returns them as Notes. Do not use it for conditions that grant access: a missing attribute counts as null, and a
+// null can make the condition true.
 func CompileLenient(c *engine.Class, source any, find func(string) (*engine.Class, error)) (engine.Formula, Notes, error) {
 	b := &compiler{class: c, missing: &[]error{}}
 	f, skipped, err := b.compileFormula(source)
@@ -89,9 +87,9 @@ func (b *compiler) compileFormula(source any) (*program, []string, error) {
 	return &program{class: b.class, source: written, node: n, needs: b.needs, lookups: b.lookups, inputs: b.inputs}, skipped, nil
 }
 
-// Check returns an error if a class that f names does not exist, or if it does not have the
-// attributes that f uses. Compile cannot check this, because not all classes are known when it
-// runs. find is engine.MetaRepository.Class. The error is Invalid.
+// Check returns an error if a class that f names does not exist, or if the class does not have the attributes that f
+// uses. It is not a part of Compile, which runs before all classes are known. find is engine.MetaRepository.Class. The
+// error is Invalid.
 func Check(f engine.Formula, find func(string) (*engine.Class, error)) error {
 	p, ok := f.(*program)
 	if !ok {
@@ -137,16 +135,16 @@ type program struct {
 	inputs  inputSet
 }
 
-// lookup is the use of a class by its name, as in get("order", ...), with the attributes that are
-// used.
+// lookup records that a formula uses a class by its name, as in get("order", ...), and which attributes of the class
+// it uses.
 type lookup struct {
 	function, class string
 	attributes      []string
-	missing         bool // an attribute does not exist, so the lookup returns null
+	missing         bool // an attribute does not exist, so the value of the lookup is null
 }
 
-// nullIfMissing returns a node that returns null if an attribute of the lookup is missing, and
-// evaluates n otherwise.
+// nullIfMissing returns a node with the value null if an attribute of the lookup is missing, and otherwise the value
+// of n.
 func (l *lookup) nullIfMissing(n node) node {
 	eval := n.eval
 	n.eval = func(e *env, it *engine.Item) (any, error) {
@@ -158,7 +156,7 @@ func (l *lookup) nullIfMissing(n node) node {
 	return n
 }
 
-// String returns the name of the class and the formula as written in the class file.
+// String returns the name of the class and the formula, as it is written in the class file.
 func (p *program) String() string {
 	return string(engine.AppendValue([]byte(p.class.FullName+":"), p.source))
 }
@@ -177,8 +175,8 @@ func (p *program) Eval(ctx context.Context, it *engine.Item, data engine.Formula
 	return v, nil
 }
 
-// itemList converts a list to []*engine.Item if all its elements are items. An empty list is
-// converted only if the parameter items is true.
+// itemList converts a list to []*engine.Item if all its elements are items. If the list is empty, it is converted only
+// if the parameter items is true.
 func itemList(list []any, items bool) any {
 	if len(list) == 0 && !items {
 		return list
@@ -198,13 +196,13 @@ func itemList(list []any, items bool) any {
 type env struct {
 	ctx   context.Context
 	data  engine.FormulaData
-	class *engine.Class // the class that the formula belongs to
+	class *engine.Class // the class to which the formula belongs
 	steps int
-	check int // number of steps after which countStep checks the context again
+	check int // number of steps at which countStep will check the context again
 }
 
-// countStep counts one step. It returns an error if the evaluation has taken too many steps or the
-// context has ended.
+// countStep counts one step. It returns an error if the evaluation has taken too many steps, or if the context has
+// ended.
 func (e *env) countStep() error {
 	if e.steps++; e.steps > maxSteps {
 		return invalid("the formula takes more than %d steps: what it reads is too much", maxSteps)
@@ -218,8 +216,8 @@ func (e *env) countStep() error {
 	return nil
 }
 
-// chargeValue counts the steps for a value that functions will read: one step for each value,
-// and one more for every 16 bytes of a text.
+// chargeValue counts the steps for a value that functions will read: one step, and for a text one more for every 16
+// bytes.
 func (e *env) chargeValue(v any) error {
 	if s, ok := v.(string); ok {
 		e.steps += len(s) / 16
@@ -231,8 +229,8 @@ func invalid(format string, args ...any) *engine.Error {
 	return engine.Errorf(engine.Invalid, "formula", format, args...)
 }
 
-// findClass finds a class by its name with find. If the name has no namespace, it looks in the
-// namespace of c first.
+// findClass finds a class by its name, by calling find. If the name has no namespace, findClass first tries the
+// namespace of c.
 func findClass(c *engine.Class, name string, find func(string) (*engine.Class, error)) (*engine.Class, error) {
 	if c != nil && c.Namespace != "" && !strings.Contains(name, "@") {
 		if found, err := find(engine.FullName(name, c.Namespace)); err == nil {

@@ -32,10 +32,10 @@ func TestPaths(t *testing.T) {
 		{`$none`, `null`},
 		{`$town`, `city:7`},
 		{`$town.name`, `"Oslo"`},
-		{`$town.mayor`, `"Ann"`}, // attribute of a descendant with another order of attributes
+		{`$town.mayor`, `"Ann"`}, // an attribute of a descendant whose attributes have a different order
 		{`$town@`, `"Oslo"`},
 		{`$town.name@`, `"Oslo"`},
-		{`$lost`, `8`}, // dangling reference: gives the id
+		{`$lost`, `8`}, // the reference is dangling, so its value is the id
 		{`$lost.name`, `null`},
 		{`$lost.id`, `8`},
 		{`$lines`, `items[line:1 line:2 line:3]`},
@@ -217,9 +217,9 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestNeeds checks the paths that a formula needs: paths that start at its own item, and paths in
-// conditions, which start at the list that they apply to. If only the key of a reference is used,
-// its target is not needed.
+// TestNeeds checks the paths that a formula needs. A path starts at the formula's item. In a condition, it starts at
+// the elements of the list to which the condition applies. If only the key of a reference is used, the target of the
+// reference is not needed.
 func TestNeeds(t *testing.T) {
 	w := newWorld(t)
 	for source, want := range map[string]string{
@@ -254,7 +254,7 @@ func TestNeeds(t *testing.T) {
 	}
 }
 
-// TestLinked checks that a class loads the needs of its calculated attributes.
+// TestLinked checks that a class loads the paths that its calculated attributes need.
 func TestLinked(t *testing.T) {
 	w := newWorld(t)
 	f, err := w.compile(t, `sum($lines, good.price)`)
@@ -269,8 +269,7 @@ func TestLinked(t *testing.T) {
 	}
 }
 
-// TestEnds checks that the work of a formula is bounded for any data, and ends when the
-// request ends.
+// TestEnds checks that the work of a formula is limited for any data, and that it ends when the request ends.
 func TestEnds(t *testing.T) {
 	w := newWorld(t)
 	many := make([]*engine.Item, 3000)
@@ -325,7 +324,7 @@ func TestConcurrentUse(t *testing.T) {
 	all.Wait()
 }
 
-// TestDecodedLiterals checks that a formula may contain Go values too.
+// TestDecodedLiterals checks that a formula can also contain Go values.
 func TestDecodedLiterals(t *testing.T) {
 	w := newWorld(t)
 	f, err := formula.Compile(w.order, engine.Fields{{Name: "add", Value: []any{int64(1), json.Number("2"), engine.Decimal("0.5")}}})

@@ -10,15 +10,15 @@ import (
 	"restsrv/engine"
 )
 
-// function is a function of the formula language. It receives the values of its arguments.
-// Functions that evaluate arguments themselves are in special.
+// function is a function of the formula language. It receives the values of its arguments. Functions that evaluate
+// their arguments themselves are in the table special instead.
 type function struct {
 	arity
 	apply  func(e *env, args []any) (any, error)
-	verify func(args []node) error // checks constant arguments at compilation; may be nil
+	verify func(args []node) error // checks constant arguments during compilation; may be nil
 }
 
-// functions holds the functions of IONDV, by name, except those in special.
+// functions holds the functions of IONDV by name, except those in special.
 var functions = map[string]function{
 	"eq":  compareFunction(looseEqual),
 	"ne":  compareFunction(func(a, b any) bool { return !strictEqual(a, b) }),
@@ -63,8 +63,8 @@ var functions = map[string]function{
 	"next": {arity: arity{1, 1}, apply: nextNumber},
 }
 
-// pureFunction returns a function with a result that depends only on its arguments. min and max are
-// the limits of their number.
+// pureFunction returns a function with a result that depends only on its arguments. min and max limit the number of
+// arguments.
 func pureFunction(min, max int, f func(args []any) any) function {
 	return function{arity: arity{min, max}, apply: func(_ *env, args []any) (any, error) { return f(args), nil }}
 }
@@ -73,7 +73,7 @@ func compareFunction(f func(a, b any) bool) function {
 	return pureFunction(2, 2, func(a []any) any { return f(a[0], a[1]) })
 }
 
-// isEmpty reports whether v is null or an empty list. The text "" is not empty.
+// isEmpty reports whether v is null or an empty list. An empty text does not count as empty.
 func isEmpty(v any) bool {
 	list, ok := v.([]any)
 	return v == nil || ok && len(list) == 0
@@ -87,9 +87,8 @@ func foldLeft(op arithmetic, args []any) any {
 	return op.fold(first, args[1:])
 }
 
-// integerArgument returns argument i as a whole number: truncated, and limited to the range from
-// -limit to limit. If the argument is missing, null or not a number, the result is the parameter
-// otherwise.
+// integerArgument returns argument i as a whole number, truncated and limited to the range from -limit to limit. If
+// the argument is missing, null or not a number, it returns the parameter otherwise.
 func integerArgument(args []any, i, otherwise, limit int) int {
 	if i >= len(args) || args[i] == nil {
 		return otherwise
@@ -117,8 +116,8 @@ func concatTexts(_ *env, args []any) (any, error) {
 
 func tooLong() error { return invalid("the text would be longer than %d bytes", maxText) }
 
-// substr implements the function substr(text, start, length). It counts UTF-16 units, as JavaScript
-// does. A negative start counts from the end.
+// substr implements the function substr(text, start, length). It counts UTF-16 units, as in JavaScript. A negative
+// start counts from the end.
 func substr(args []any) any {
 	s := utf16.Encode([]rune(toText(args[0])))
 	from := integerArgument(args, 1, 0, math.MaxInt32)
@@ -131,8 +130,8 @@ func substr(args []any) any {
 	return string(utf16.Decode(s[from : from+length]))
 }
 
-// padText implements the function pad(text, length, character, side). It repeats the character
-// until the text has the given length, on the left side, or on the right if side is 'r'.
+// padText implements the function pad(text, length, character, side). It adds the character repeatedly until the text
+// has the given length: on the left or, if side is 'r', on the right.
 func padText(_ *env, args []any) (any, error) {
 	s, ch := toText(args[0]), "0"
 	if len(args) > 2 {
@@ -182,9 +181,9 @@ func verifyPattern(args []node) error {
 	return err
 }
 
-// matchPattern implements the function like(text, pattern): it reports whether a part of the text
-// matches the regular expression. Letter case matters. The expression is compiled in each
-// evaluation, even if it is constant, since that is cheap compared with the rest of a request.
+// matchPattern implements the function like(text, pattern). It reports whether a part of the text matches the regular
+// expression. Letter case matters. The expression is compiled in each evaluation, even if it is constant, because
+// compiling is cheap compared with the rest of a request.
 func matchPattern(_ *env, args []any) (any, error) {
 	if args[1] == nil {
 		return false, nil
@@ -206,8 +205,8 @@ func sizeOf(args []any) any {
 	return int64(countUnits(toText(args[0])))
 }
 
-// isAmong implements the function in: it reports whether one of the values is v. The values may be
-// one list or separate arguments.
+// isAmong implements the function in: it reports whether one of the values is v. The values are separate arguments, or
+// the elements of one list.
 func isAmong(v any, values []any) bool {
 	for _, w := range flatten(nil, values) {
 		if looseEqual(v, w) {
@@ -242,8 +241,8 @@ func collectValues(args []any) any {
 	return list
 }
 
-// makeObject implements the function obj. The arguments are alternately names and values of the
-// fields.
+// makeObject implements the function obj. Its arguments are the name and the value of the first field, then of the
+// second, and so on.
 func makeObject(args []any) any {
 	fields := engine.Fields{}
 	for i := 0; i < len(args); i += 2 {

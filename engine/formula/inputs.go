@@ -5,17 +5,17 @@ import (
 	"restsrv/engine/inputs"
 )
 
-// inputSet lists the inputs of a formula that are known at compilation. If an account cannot read
-// one of them, the value of the formula is hidden from this account. The attributes of classes
-// that the formula looks up by name are not listed here, but in program.lookups.
+// inputSet lists the inputs of a formula that are known at compilation. If an account cannot read one of the inputs,
+// the value of the formula is hidden from the account. Attributes of classes that the formula looks up by name are not
+// in inputSet, but in program.lookups.
 type inputSet struct {
 	inputs.Set
-	displays []string // classes looked up by name, if the display strings of their items may be inputs
-	gives    []string // classes looked up by name, if an item of the class is the value of the formula
+	displays []string // classes looked up by name, if display strings of their items may be inputs
+	gives    []string // classes looked up by name, if an item of the class may be the value of the formula
 }
 
-// bare lists the functions that use only the id of an argument that is an item. The display
-// string of the item is then not an input of the formula.
+// bare lists the functions that use only the id if an argument is an item. The display string of the item is then not
+// an input of the formula.
 var bare = map[string]bool{"eq": true, "ne": true, "lt": true, "lte": true, "gt": true, "gte": true, "in": true,
 	"not": true, "empty": true, "nempty": true, "get": true}
 
@@ -51,8 +51,8 @@ func (p *program) ReportInputs(m *inputs.Set, find func(string) (*engine.Class, 
 	}
 }
 
-// addInputs adds the inputs that a lookup uses. It skips attributes that the class does not
-// have, because the formula does not read them. of is the class to which the formula belongs.
+// addInputs adds the inputs that a lookup uses. It leaves out attributes that the class does not have, because the
+// formula does not read them. of is the class to which the formula belongs.
 func (l lookup) addInputs(m *inputs.Set, of *engine.Class, find func(string) (*engine.Class, error)) {
 	c, err := findClass(of, l.class, find)
 	if err != nil {
@@ -68,9 +68,8 @@ func (l lookup) addInputs(m *inputs.Set, of *engine.Class, find func(string) (*e
 	}
 }
 
-// addInputs adds the attributes that a path reads, starting at items of class c. textual means
-// that an item at the end of the path may be converted to text; then its display string is an input
-// too.
+// addInputs adds the attributes that a path reads, starting at items of class c. If textual is true, an item at the
+// end of the path may be converted to text, so the display string of the item is an input too.
 func (p *path) addInputs(m *inputs.Set, c *engine.Class, textual bool) {
 	end, last := c, len(p.props)-1
 	for _, property := range p.props {
@@ -88,8 +87,8 @@ func (p *path) addInputs(m *inputs.Set, c *engine.Class, textual bool) {
 	}
 }
 
-// addEnvelope adds the inputs of a name such as _creator, which an item of class c has in
-// addition to its attributes.
+// addEnvelope adds the inputs of a name such as _creator, which is not an attribute but exists for all items of
+// class c.
 func addEnvelope(m *inputs.Set, c *engine.Class, name string) {
 	tracker := func(c *engine.Class, attribute string) {
 		if p := c.Property(attribute); p != nil {
@@ -106,15 +105,14 @@ func addEnvelope(m *inputs.Set, c *engine.Class, name string) {
 	}
 }
 
-// use describes how the value of an expression is used. The zero value means that an item may be
-// converted to text.
+// use describes how the value of an expression is used. In the zero value, an item may be converted to text.
 type use struct {
 	bare bool // only the id of the item is used
 	top  bool // the value of the expression is the value of the whole formula
 }
 
-// addUnknown adds the names of a path as inputs. It is used if the class of the items at
-// which the path starts is not known at compilation.
+// addUnknown adds the names of a path as inputs. It is used if the class of the items at which the path starts is
+// not known at compilation.
 func addUnknown(m *inputs.Set, names []string) {
 	for i, name := range names {
 		m.AddName(name)
@@ -125,7 +123,7 @@ func addUnknown(m *inputs.Set, names []string) {
 	}
 }
 
-// addGet adds the inputs of a call of get. u describes how the item that get returns is used.
+// addGet adds the inputs of a call of get. u describes how the formula uses the item that get returns.
 func (b *compiler) addGet(args []node, u use) {
 	class, ok := args[0].literal.(string)
 	if !ok {

@@ -11,9 +11,14 @@ import (
 	"restsrv/engine/wire"
 )
 
-// mentions returns the inputs of a formula of an order: attributes, =attributes as
-// displayed, @classes used by display string, >classes of items that are the value,
-// #classes that are looked up, ?names of unknown attributes, and ! for unknown inputs.
+// mentions returns the inputs of a formula of an order, each with a prefix:
+//   - no prefix for an attribute
+//   - = for an attribute as displayed
+//   - @ for a class whose display strings are used
+//   - > for the class of items that are the value
+//   - # for a class that is looked up
+//   - ? for the name of an unknown attribute
+//   - ! for unknown inputs
 func (w *world) mentions(t *testing.T, source string) string {
 	t.Helper()
 	var v any = source
@@ -62,8 +67,8 @@ func (w *world) mentions(t *testing.T, source string) string {
 	return strings.Join(slices.Compact(all), " ")
 }
 
-// A formula mentions every attribute that it can read. If an item may be used as text,
-// its display string is mentioned.
+// TestMentions checks that a formula mentions every attribute that it can read. If an item may be used as text, the
+// formula must also mention the display string of the item.
 func TestMentions(t *testing.T) {
 	w := newWorld(t)
 	w.order.CreatorTracker = "name"

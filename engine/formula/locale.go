@@ -10,7 +10,7 @@ import (
 type locale struct {
 	layouts         map[string]string // layouts of L, LT and similar tokens
 	months          [12]string        // names that do not follow a day
-	monthsAfterDay  [12]string        // names that follow a day; Russian uses another case
+	monthsAfterDay  [12]string        // names that follow a day; in Russian, they have a different grammatical case
 	shortMonths     [12]string
 	shortAfterDay   [12]string // abbreviations that follow a day
 	days, shortDays [7]string  // Sunday first
@@ -19,8 +19,8 @@ type locale struct {
 	partOfDay       func(hour int) string
 }
 
-// localeOf returns the locale of the language that argument i names. It is Russian, as in IONDV, if
-// the argument is missing or is not English.
+// localeOf returns the locale for argument i, the name of a language. If the argument is missing or not English, it
+// returns the Russian locale, as in IONDV.
 func localeOf(args []any, i int) *locale {
 	if i < len(args) && strings.HasPrefix(strings.ToLower(toText(args[i])), "en") {
 		return english
@@ -49,8 +49,8 @@ func (l *locale) meridiem(hour int, lower bool) string {
 	return s
 }
 
-// findMonth finds the name of a month, long or short, at the start of s. rest is the text after it.
-// month is 0 if there is no name.
+// findMonth finds the name of a month, long or short, at the beginning of s. rest is the text after the name. month is
+// 0 if s does not begin with a name.
 func (l *locale) findMonth(s string) (month int, rest string) {
 	lower, best := strings.ToLower(s), 0
 	for _, names := range []*[12]string{&l.months, &l.monthsAfterDay, &l.shortMonths, &l.shortAfterDay} {

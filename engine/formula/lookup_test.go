@@ -63,7 +63,7 @@ func TestLookups(t *testing.T) {
 	for _, x := range []struct{ source, want, query string }{
 		{`get(town, 7)`, `town:1`, `town id eq 7 at most 1`},
 		{`get('town@t', $town)`, `town:1`, `town id eq 7 at most 1`},
-		{`get(town, x)`, `null`, ``}, // not an id of the class
+		{`get(town, x)`, `null`, ``}, // x cannot be an id of the class
 		{`get(town, $none)`, `null`, ``},
 		{`get($town)`, `city:7`, ``},
 		{`{"get":["town","name","$name","id",["x"]]}`, `error: get: class town@t has no attribute "x", expected one of id, name`, ``},
@@ -119,7 +119,7 @@ func TestLookups(t *testing.T) {
 	}
 }
 
-// TestCheck checks that Check reports unknown classes and attributes of lookups.
+// TestCheck checks that Check reports lookups of unknown classes and attributes.
 func TestCheck(t *testing.T) {
 	w := newWorld(t)
 	for _, x := range []example{

@@ -13,21 +13,19 @@ import (
 	"restsrv/engine"
 )
 
-// Layouts of times have the syntax of the moment library: tokens such as YYYY-MM-DD HH:mm:ss,
-// literal text in brackets, and tokens such as L and LT, which stand for a layout of the
-// language.
+// Layouts of times have the syntax of the moment library. They consist of tokens such as YYYY-MM-DD HH:mm:ss, of
+// literal text in brackets, and of tokens such as L and LT, each of which means a layout of the language.
 
 // maxLayout is the maximum length of a layout in bytes.
 const maxLayout = 1000
 
 var layoutTokens = regexp.MustCompile(`\[[^\]]*\]|Mo|MM?M?M?|Do|DDDo|DD?D?D?|ddd?d?|do|w[ow]?|W[oW]?|Qo|Q|YYYY|YY|Y|gggg|gg|GGGG|GG|E|e|A|a|HH?|hh?|kk?|mm?|ss?|S{1,9}|ZZ?|X|x|LTS|LT|LL?L?L?|ll?l?l?|.`)
 
-// longForm matches the tokens that stand for a layout of the language. It also matches text in
-// brackets, so that tokens inside of it are not replaced.
+// longForm matches the tokens that mean a layout of the language. It also matches text in brackets, so that tokens in
+// this text are not replaced.
 var longForm = regexp.MustCompile(`\[[^\]]*\]|LTS|LT|LL?L?L?|ll?l?l?`)
 
-// splitLayout replaces the tokens that stand for a layout of the language, and splits the result
-// into tokens.
+// splitLayout replaces the tokens that mean a layout of the language, and splits the resulting layout into tokens.
 func splitLayout(layout string, l *locale) []string {
 	layout = longForm.ReplaceAllStringFunc(layout, func(token string) string {
 		if spelt, ok := l.layouts[token]; ok {
@@ -58,8 +56,8 @@ func formatMoment(at engine.Instant, layout string, l *locale) string {
 	return b.String()
 }
 
-// afterDay reports whether the last token before a month is a day of the month. Blanks and text in
-// brackets are skipped. In Russian, the name of a month after a day is in another grammatical case.
+// afterDay reports whether the last token before a month is a day of the month. It ignores blanks and text in
+// brackets. In Russian, the name of a month after a day has a different grammatical case.
 func afterDay(before []string) bool {
 	for _, token := range slices.Backward(before) {
 		switch {
@@ -132,7 +130,7 @@ func dateToken(t time.Time, token string, l *locale, afterDay bool) (string, boo
 	return "", false
 }
 
-// sundayWeek returns the week of a time and the year to which that week belongs. Weeks begin on
+// sundayWeek returns the number of the week that contains t, and the year to which this week belongs. Weeks begin on
 // Sunday, and week 1 contains January 1st.
 func sundayWeek(t time.Time) (year, week int) {
 	saturday := t.AddDate(0, 0, 6-int(t.Weekday()))
@@ -171,8 +169,8 @@ func timeToken(t time.Time, token string, l *locale) (string, bool) {
 	return "", false
 }
 
-// parts holds the values that parseMoment finds in a text. A missing month or day is 1. A missing
-// year is an error.
+// parts holds the values that parseMoment finds in a text. A missing month or day counts as 1. A missing year is an
+// error.
 type parts struct {
 	year, month, day, hour, minute, second, millis int
 	offset                                         int // minutes east of UTC
@@ -180,9 +178,8 @@ type parts struct {
 	instant                                        int64
 }
 
-// parseMoment parses a time by a layout. A separator in the layout matches any separator in the
-// text. If the text ends early, the missing parts get their smallest value. ok is false if text
-// remains.
+// parseMoment parses a time by a layout. A separator in the layout matches any separator in the text. If the text ends
+// before the layout, the missing parts get their smallest value. ok is false if the layout ends before the text.
 func parseMoment(s, layout string, l *locale) (engine.Instant, bool) {
 	if len(layout) > maxLayout || len(s) > maxLayout {
 		return 0, false
@@ -210,7 +207,7 @@ func parseMoment(s, layout string, l *locale) (engine.Instant, bool) {
 	return p.makeInstant()
 }
 
-// takeToken parses the value of one token at the start of s and returns the rest of s.
+// takeToken parses the value of one token at the beginning of s, and returns the rest of s.
 func (p *parts) takeToken(s, token string, l *locale) (string, bool) {
 	switch token {
 	case "MMMM", "MMM":

@@ -9,17 +9,19 @@ import (
 	"restsrv/engine"
 )
 
-// Numbers are int64, engine.Decimal or float64. Sums, differences and products of int64 and
-// decimals are exact. The result is int64 if all operands are int64 and it fits, and otherwise a
-// decimal. If an operand is float64, so is the result, as in JavaScript. Instead of NaN and
-// infinity, the result is null.
+// Numbers are int64, engine.Decimal or float64:
+//   - Sums, differences and products of int64 and decimals are exact. The result is an int64 if all operands are int64
+//     and the result fits, and otherwise a decimal.
+//   - If an operand is a float64, the result is a float64, as in JavaScript.
+//   - The result is null instead of NaN or infinity.
 
-// maxFraction is the maximum number of decimal places of a quotient of decimals. If a quotient has
-// more, it is rounded.
+// maxFraction is the maximum number of decimal places of a quotient of decimals. Quotients with more places are
+// rounded.
 const maxFraction = 20
 
-// toNumber converts a value to a number: null and "" are 0, true is 1, a time is its milliseconds
-// since 1970. ok is false if JavaScript would return NaN.
+// toNumber converts a value to a number. null and "" become 0, true becomes 1, and a time becomes its milliseconds
+// since
+//  1970. ok is false if JavaScript would return NaN.
 func toNumber(v any) (n any, ok bool) {
 	switch v := v.(type) {
 	case nil:
@@ -45,8 +47,7 @@ func toNumber(v any) (n any, ok bool) {
 	return nil, false
 }
 
-// parseNumber parses a JSON number. It returns an int64 if the number fits, otherwise
-// a decimal.
+// parseNumber parses a JSON number. It returns an int64 if the number fits, and otherwise a decimal.
 func parseNumber(s string) (any, bool) {
 	d, ok := engine.ParseDecimal(s)
 	if !ok {
@@ -90,9 +91,8 @@ func toRational(n any) *big.Rat {
 	return new(big.Rat)
 }
 
-// toDecimal converts r to a number of a formula. If whole is true and r is a whole number that
-// fits into an int64, the result is an int64. Otherwise the result is a decimal. If r has more
-// decimal places than places, the decimal is rounded.
+// toDecimal converts r to a number of a formula. The result is an int64 if whole is true and r is a whole number that
+// fits into an int64. Otherwise it is a decimal, rounded if r has more decimal places than places.
 func toDecimal(r *big.Rat, whole bool, places int) any {
 	if whole && r.IsInt() && r.Num().IsInt64() {
 		return r.Num().Int64()
@@ -107,13 +107,13 @@ func toDecimal(r *big.Rat, whole bool, places int) any {
 	return nil
 }
 
-// exactPlaces is more than the number of decimal places that a decimal can have, so that results
-// are not rounded.
+// exactPlaces is greater than the number of decimal places of any decimal, so results with exactPlaces are not
+// rounded.
 const exactPlaces = 1000
 
 // arithmetic is addition, subtraction, multiplication or division of two numbers.
 type arithmetic struct {
-	ints   func(a, b int64) (any, bool) // used for two int64; ok is false if the result needs exact instead
+	ints   func(a, b int64) (any, bool) // used for two int64; false if the result must be computed by exact
 	exact  func(r, a, b *big.Rat) bool  // used for int64 and decimals; false if there is no result
 	floats func(a, b float64) float64
 	places int
@@ -147,8 +147,7 @@ var (
 		floats: func(a, b float64) float64 { return a * b },
 		places: exactPlaces,
 	}
-	// Dividing two int64 gives an int64 if there is no remainder, and otherwise a float64, as in
-	// JavaScript.
+	// The quotient of two int64 is an int64 if there is no remainder, and otherwise a float64, as in JavaScript.
 	dividing = arithmetic{
 		ints: func(a, b int64) (any, bool) {
 			switch {
@@ -173,7 +172,7 @@ var (
 	}
 )
 
-// of applies the operation to a and b. It returns nil if one of them is not a number.
+// of applies the operation to a and b. It returns nil if a or b is not a number.
 func (op arithmetic) of(a, b any) any {
 	x, ok := toNumber(a)
 	if !ok {
@@ -202,8 +201,8 @@ func (op arithmetic) of(a, b any) any {
 	return toDecimal(r, xInt && yInt, op.places)
 }
 
-// fold applies the operation to start and the first value, then to the result and the second value,
-// and so on. If a value is not a number, the result is nil.
+// fold applies the operation to start and the first value, then to the result and the second value, and so on. It
+// returns nil if a value is not a number.
 func (op arithmetic) fold(start any, values []any) any {
 	result := start
 	for _, v := range values {
@@ -243,9 +242,9 @@ func compareNumbers(a, b any) int {
 	return 0
 }
 
-// roundNumber rounds half away from zero to the given number of decimal places. If places is
-// negative, it rounds to tens, hundreds and so on. A float64 is rounded as it is written in
-// decimal, so 1.005 gives 1.01 although its binary value is smaller.
+// roundNumber rounds half away from zero to the given number of decimal places. If places is negative, it rounds to
+// tens, hundreds and so on. For a float64, the shortest decimal form is rounded: 1.005 becomes 1.01, although the
+// binary value is slightly smaller than 1.005.
 func roundNumber(v any, places int) any {
 	n, ok := toNumber(v)
 	if !ok || v == nil {

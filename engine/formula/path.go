@@ -8,19 +8,18 @@ import (
 	"restsrv/engine/jsonfile"
 )
 
-// path leads from an item through references and collections to an attribute. An item on the path
-// may be of a descendant class, in which attributes have other indexes. So eval looks up each
-// attribute by name in the item's own class.
+// path leads from an item through references and collections to an attribute. An item on the path may belong to a
+// descendant class, in which attributes have other indexes. Therefore eval looks up each attribute by name, in the
+// item's own class.
 type path struct {
 	names   []string
-	props   []*engine.Property // attributes of the path; nil if their classes are known only during evaluation
-	system  string             // name at the end that is not an attribute, such as _creator (see envelope), or ""
-	display bool               // return the value as it is displayed
-	many    bool               // the path contains a collection, so it returns a list
+	props   []*engine.Property // attributes of the path; nil if the classes are known only during evaluation
+	system  string             // name at the end if it is not an attribute, such as _creator (see envelope); otherwise ""
+	display bool               // the value of the path is the displayed text
+	many    bool               // the path contains a collection, so its value is a list
 }
 
-// envelope holds names at the end of a path that are not attributes, with functions that return
-// their values.
+// envelope maps names at the end of a path that are not attributes to functions that return their values.
 var envelope = map[string]func(*engine.Item) any{
 	"_id":          func(it *engine.Item) any { return it.ID },
 	"_class":       func(it *engine.Item) any { return it.Class.FullName },
@@ -38,7 +37,7 @@ func orNil(s string) any {
 	return s
 }
 
-// compilePath compiles a path that starts at the items of s. u describes how its value is used.
+// compilePath compiles a path that starts at the items of s. u describes how the formula uses the value of the path.
 func (b *compiler) compilePath(dotted string, s scope, u use) (node, error) {
 	p := &path{}
 	if p.display = strings.HasSuffix(dotted, "@"); p.display {
@@ -84,14 +83,14 @@ func longPath(dotted string) error {
 	return invalid("path %s has more than %d attributes", engine.Quote(dotted), maxPath)
 }
 
-// hasStruct reports whether the class has an attribute that is a part of the structure with this
-// name, such as passport$number for "passport".
+// hasStruct reports whether the class has a structure with this name. If so, it has attributes such as passport$number
+// for the structure "passport".
 func hasStruct(c *engine.Class, name string) bool {
 	return slices.ContainsFunc(c.Properties, func(p *engine.Property) bool { return strings.HasPrefix(p.Name, name+"$") })
 }
 
-// resolvePath finds the attributes of a path that starts at class c. A descendant of c may
-// declare the attribute; the path then gives null for items of other classes.
+// resolvePath finds the attributes of a path that starts at class c. If only a descendant of c declares an attribute,
+// the value of the path is null for items of other classes.
 func resolvePath(c *engine.Class, dotted string) (*path, error) {
 	names := strings.Split(dotted, ".")
 	if len(names) > maxPath {
@@ -104,7 +103,7 @@ func resolvePath(c *engine.Class, dotted string) (*path, error) {
 		}
 		name, first := names[i], names[i]
 		property := findAttribute(c, name)
-		for property == nil && i+1 < len(names) { // part of a struct
+		for property == nil && i+1 < len(names) { // the names may be a part of a struct
 			i++
 			name += "$" + names[i]
 			property = findAttribute(c, name)
@@ -129,7 +128,7 @@ func resolvePath(c *engine.Class, dotted string) (*path, error) {
 	return p, nil
 }
 
-// findAttribute finds a property of the class or of one of its descendants.
+// findAttribute finds a property of the class or of a descendant.
 func findAttribute(c *engine.Class, name string) *engine.Property {
 	if p := c.Property(name); p != nil {
 		return p
@@ -152,9 +151,9 @@ func unknownAttribute(c *engine.Class, name string) error {
 	return e
 }
 
-// pathToLoad returns the part of the path that must be loaded. Often this is not the whole path,
-// because a reference contains the key of its target. For example, for $town.code, where code is
-// the key of a town, the town need not be loaded.
+// pathToLoad returns the part of the path that must be loaded. This is often not the whole path, because a reference
+// contains the key of its target. For example, if code is the key of a town, the town need not be loaded for
+// $town.code.
 func (p *path) pathToLoad() []*engine.Property {
 	if n := len(p.props); n > 1 && keyOf(p.props[n-2], p.names[n-1]) && p.props[n-1].Target == nil && p.system == "" && !p.display {
 		return p.props[:n-2]
@@ -162,8 +161,7 @@ func (p *path) pathToLoad() []*engine.Property {
 	return p.props
 }
 
-// keyOf reports whether ref is a stored reference, and name the only key attribute of its target
-// class.
+// keyOf reports whether ref is a stored reference and name is the only key attribute of its target class.
 func keyOf(ref *engine.Property, name string) bool {
 	if ref == nil || ref.Type != engine.Reference || ref.Target == nil || ref.Back != nil {
 		return false
@@ -191,7 +189,7 @@ func (p *path) eval(e *env, it *engine.Item) (any, error) {
 	return w.list[0], nil
 }
 
-// walk is one evaluation of a path. It collects the values that the path leads to.
+// walk is one evaluation of a path. It collects the values to which the path leads.
 type walk struct {
 	path *path
 	env  *env
@@ -248,7 +246,7 @@ func (w *walk) followFrom(it *engine.Item, i int) error {
 	return nil
 }
 
-// emitValue adds the value of property own of an item to the list.
+// emitValue adds the value of property own of an item to the collected values.
 func (w *walk) emitValue(it *engine.Item, own *engine.Property) error {
 	switch {
 	case own.Type == engine.Password:

@@ -6,8 +6,8 @@ import (
 	"restsrv/engine"
 )
 
-// special holds the functions that evaluate their arguments themselves, with the number of
-// arguments. They skip some arguments, or evaluate them for the elements of a list.
+// special holds the functions that evaluate their arguments themselves, with the allowed number of arguments. Such
+// functions do not evaluate some of the arguments, or evaluate them for the elements of a list.
 var special = map[string]arity{
 	"and": {1, -1}, "or": {1, -1}, "if": {2, 3},
 	"contains": {2, 2},
@@ -34,9 +34,8 @@ func (b *compiler) compileSpecial(name string, args []any, s scope, depth int) (
 	return b.compileAggregate(name, args, s, depth)
 }
 
-// logicNode implements the functions "and" (until is false) and "or" (until is true). It returns
-// the first argument whose truth value equals until. If there is no such argument, it returns
-// the last one.
+// logicNode implements the functions "and" (until is false) and "or" (until is true). It returns the first argument
+// that has the truth value until, or the last argument if there is no such argument.
 func logicNode(args []node, until bool) node {
 	return node{eval: func(e *env, it *engine.Item) (v any, err error) {
 		for _, a := range args {
@@ -69,15 +68,15 @@ func choiceNode(args []node) node {
 	}}
 }
 
-// judge is an expression that is evaluated for each element of a list. Its paths start at the
+// judge is an expression that is evaluated for each element of a list. The paths in the expression start at the
 // element.
 type judge struct {
 	node
 	given bool
 }
 
-// elementOf returns the scope for expressions on the elements of list. If the items in the list are
-// known only during evaluation, its class is nil.
+// elementOf returns the scope of expressions that are evaluated for the elements of list. If it is known only during
+// evaluation which items these are, the class of the scope is nil.
 func elementOf(list node) scope {
 	if list.items != nil {
 		return *list.items
@@ -85,7 +84,7 @@ func elementOf(list node) scope {
 	return scope{}
 }
 
-// compileCondition compiles a condition on the elements of list, written {"fn": [...]} or {"&fn":
+// compileCondition compiles a condition on the elements of list. The condition is written {"fn": [...]} or {"&fn":
 // [...]}.
 func (b *compiler) compileCondition(source engine.Fields, list node, depth int) (judge, error) {
 	name, args, err := callOf(source)
@@ -97,21 +96,21 @@ func (b *compiler) compileCondition(source engine.Fields, list node, depth int) 
 	return judge{node: n, given: true}, err
 }
 
-// holds reports whether the condition is true for an element. Without a condition, it always is.
+// holds reports whether the condition is true for an element. If no condition is given, the result is true.
 func (c judge) holds(e *env, v any) (bool, error) {
 	if !c.given {
 		return true, nil
 	}
 	it, ok := v.(*engine.Item)
 	if !ok {
-		return false, nil // only items have attributes to test
+		return false, nil // a condition tests attributes, and only items have attributes
 	}
 	result, err := c.eval(e, it)
 	return engine.Truthy(result), err
 }
 
-// compileContains compiles a call of contains. It checks whether a list contains a value, whether a
-// condition is true for one of its elements, or whether a text contains another text.
+// compileContains compiles a call of contains. Depending on the arguments, the function reports whether a list
+// contains a value, whether a condition is true for an element of a list, or whether a text contains another text.
 func (b *compiler) compileContains(args []any, s scope, depth int) (node, error) {
 	call, isCall := args[1].(engine.Fields)
 	b.next = use{bare: isCall}
@@ -152,8 +151,8 @@ func anyHolds(e *env, list []any, cond judge) (any, error) {
 	return false, nil
 }
 
-// hasValue reports whether a list, a text or an item contains v. If v is a list, it is enough that
-// one of its elements is contained.
+// hasValue reports whether a list, a text or an item contains v. If v is a list, it reports whether at least one
+// element of v is contained.
 func hasValue(in, v any) bool {
 	values := flatten(nil, []any{v})
 	for _, v := range values {
@@ -178,8 +177,8 @@ func hasValue(in, v any) bool {
 	return false
 }
 
-// asList returns a list as it is, null as an empty list, and any other value as a list of one
-// element.
+// asList converts a value to a list: a list stays as it is, null becomes an empty list, and any other value becomes a
+// list with one element.
 func asList(v any) []any {
 	switch v := v.(type) {
 	case nil:

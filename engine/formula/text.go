@@ -6,13 +6,12 @@ import (
 	"restsrv/engine"
 )
 
-// parseText converts a formula written as text, such as next(ord) or concat($a, ' ', lower($b)), to
-// decoded JSON. Words, 'texts' and "texts" are literals. Inside a quoted text, a quote is doubled
-// or follows a backslash.
+// parseText converts a formula in text form, such as next(ord) or concat($a, ' ', lower($b)), to decoded JSON. Words,
+// 'texts' and "texts" are literals. In a text in quotes, a quote is written twice or after a backslash.
 //
-// Like IONDV, parseText skips surplus closing brackets and text after the last bracket: in
-// add(sub($a, $b)), 1) the last bracket closes add, and the one before it is skipped. skipped lists
-// these parts.
+// Like IONDV, parseText skips surplus closing brackets, and text after the last bracket. For example, in add(sub($a,
+// $b)), 1) the last bracket closes add, and the bracket directly before the comma is skipped. skipped lists the
+// skipped texts.
 func parseText(s string) (v any, skipped []string, err error) {
 	if len(s) > maxSource {
 		return nil, nil, invalid("a formula has at most %d bytes", maxSource)
@@ -83,9 +82,8 @@ func (p *textParser) parseValue(source string, depth int) (any, error) {
 	return engine.Fields{{Name: word, Value: args}}, nil
 }
 
-// cutArgument splits off the first argument from source, the remaining arguments of a function.
-// more reports whether others follow. If the argument is a call, text between its closing bracket
-// and the next comma is skipped.
+// cutArgument splits the first argument off source, the remaining arguments of a function. more reports whether
+// further arguments follow. If the argument is a call, text between its closing bracket and the next comma is skipped.
 func (p *textParser) cutArgument(function, source string) (one, rest string, more bool, err error) {
 	end, comma, unclosed := len(source), len(source), 0
 	scanBrackets(source, func(i int, c byte, open int) bool {
@@ -115,11 +113,11 @@ func (p *textParser) cutArgument(function, source string) (one, rest string, mor
 	return source[:end], rest, more, nil
 }
 
-// scanBrackets calls visit for each bracket and comma outside of quotes, until visit returns
-// false. visit gets the character c, its index i, and the number open of brackets that are open
-// after it. If a quoted text is not closed, scanBrackets returns it.
+// scanBrackets calls visit for each bracket and comma outside of quotes, until visit returns false. visit receives the
+// index i of the character c, and open, the number of brackets that are open after the character. If a text in quotes
+// has no closing quote, scanBrackets returns this text.
 func scanBrackets(source string, visit func(i int, c byte, open int) bool) (unclosed string) {
-	open, start := 0, true // start is true where an argument may begin; a quote elsewhere is an ordinary character
+	open, start := 0, true // start is true where an argument can begin; only there a quote begins a text
 	for i := 0; i < len(source); i++ {
 		c := source[i]
 		switch c {
@@ -177,7 +175,7 @@ func (p *textParser) parseQuoted(source string) (any, error) {
 	return quoted(v), nil
 }
 
-// quotedText parses the quoted text at the start of source. n is its length in bytes, with quotes.
+// quotedText parses the text in quotes at the beginning of source. n is its length in bytes, including the quotes.
 func quotedText(source string) (v string, n int, ok bool) {
 	quote := source[0]
 	var b strings.Builder

@@ -7,9 +7,8 @@ import (
 	"testing"
 )
 
-// TestSurplusBrackets adds closing brackets to random formulas in text form where IONDV
-// skips them: after the arguments of the outermost function, and at the end. In other
-// places a bracket would close a function.
+// TestSurplusBrackets adds closing brackets to random formulas in text form, in the places where IONDV skips them:
+// after the arguments of the outermost function, and at the end. In other places, a bracket would close a function.
 func TestSurplusBrackets(t *testing.T) {
 	for i := range uint64(3000) {
 		r := rand.New(rand.NewPCG(i, 5))

@@ -8,12 +8,11 @@ import (
 	"restsrv/engine"
 )
 
-// A value in a formula has one of the types of engine.Values, or is an *engine.Item, an []any or
-// engine.Fields. Functions convert and compare values as JavaScript does, because the formulas
-// in class files were written for JavaScript.
+// A value in a formula has one of the types of engine.Values, or is an *engine.Item, an []any or engine.Fields. The
+// formulas of class files were written for JavaScript, so functions convert and compare values as JavaScript does.
 
-// formulaValue converts a value of an item to a value of a formula. A JSON array becomes a list.
-// Values of types that formulas do not have are replaced by null.
+// formulaValue converts a value of an item to a value of a formula. A JSON array becomes a list. A value of a type
+// that does not exist in formulas becomes null.
 func formulaValue(v any) any {
 	switch v := v.(type) {
 	case nil, bool, string, int64, float64, engine.Decimal, engine.Instant:
@@ -52,7 +51,7 @@ func jsonList(text string) ([]any, bool) {
 	return list, true
 }
 
-// toText converts a value to text. null gives "".
+// toText converts a value to text. null becomes "".
 func toText(v any) string {
 	switch v := v.(type) {
 	case nil:
@@ -75,8 +74,8 @@ func toText(v any) string {
 	return engine.ValueText(v)
 }
 
-// appendJSON appends v as JSON. In contrast to engine.AppendValue, it accepts objects with items as
-// members, which the function obj can make.
+// appendJSON appends v as JSON. In contrast to engine.AppendValue, it accepts objects that contain items; the function
+// obj can make such objects.
 func appendJSON(b []byte, v any) []byte {
 	switch v := v.(type) {
 	case engine.Fields:
@@ -105,8 +104,7 @@ func appendJSON(b []byte, v any) []byte {
 	return engine.AppendValue(b, v)
 }
 
-// looseEqual implements == of JavaScript. In addition, an item is equal to its id, and a time to
-// its text.
+// looseEqual implements == of JavaScript. In addition, an item is equal to its id, and a time is equal to its text.
 func looseEqual(a, b any) bool {
 	if a == nil || b == nil {
 		return a == nil && b == nil
@@ -146,8 +144,8 @@ func equalLists(x, y []any) bool {
 	return true
 }
 
-// strictEqual implements === of JavaScript: values of different kinds are not equal. In addition,
-// an item is equal to the same item and to its id, and a time to its number.
+// strictEqual implements === of JavaScript: values of different kinds are not equal. In addition, an item is equal to
+// the same item and to its id, and a time is equal to its number.
 func strictEqual(a, b any) bool {
 	if same, both := sameItem(a, b); both {
 		return same
@@ -201,10 +199,12 @@ func asString(v any) (string, bool) {
 	return "", false
 }
 
-// orderValues compares two values like < in JavaScript. Two texts are compared by their characters,
-// and a time and a text as times if possible. Other values are compared as numbers: null is 0, and
-// a time is its milliseconds since 1970. ok is false if a value is not a number; all comparisons
-// are then false.
+// orderValues compares two values like < in JavaScript:
+//   - Two texts are compared by their characters.
+//   - A time and a text are compared as times, if possible.
+//   - Other values are compared as numbers. null is 0, and a time is its milliseconds since 1970.
+//
+// If a value cannot be converted to a number, ok is false, and every comparison is false.
 func orderValues(a, b any) (n int, ok bool) {
 	a, b = itemID(a), itemID(b)
 	s, aText := asString(a)
@@ -241,7 +241,8 @@ func orderTime(i engine.Instant, s string) (int, bool) {
 	return compareNumbers(int64(i), n), true
 }
 
-// flatten appends values to into. A list among them is replaced by its elements, at any depth.
+// flatten appends values to into. Instead of a list among the values, it appends the elements of the list, at any
+// depth.
 func flatten(into, values []any) []any {
 	for _, v := range values {
 		if list, ok := v.([]any); ok {

@@ -12,8 +12,8 @@ import (
 	"restsrv/engine/wire"
 )
 
-// world contains the classes and items of the tests: an order with its town, its lines
-// and their goods. It also acts as their database.
+// world contains the classes and items of the tests: an order with its town, its lines and their goods. It is also the
+// engine.FormulaData of the tests.
 type world struct {
 	order, town, line, good *engine.Class
 	item                    *engine.Item
@@ -121,7 +121,7 @@ func (w *world) Class(name string) (*engine.Class, error) {
 
 func (w *world) Now() engine.Instant { return now }
 
-// source decodes a formula of a test: JSON, or the text form if it is not JSON.
+// source decodes a formula of a test, which is JSON or in text form.
 func source(t testing.TB, s string) any {
 	t.Helper()
 	if !strings.ContainsAny(s[:1], `{["`) {
@@ -139,8 +139,8 @@ func (w *world) compile(t testing.TB, s string) (engine.Formula, error) {
 	return formula.Compile(w.order, source(t, s))
 }
 
-// eval evaluates a formula and returns the result as JSON, with the Go type if the
-// JSON is ambiguous.
+// eval evaluates a formula and returns the result as JSON. If the JSON could have several Go types, eval adds the
+// type.
 func (w *world) eval(t testing.TB, s string) string {
 	t.Helper()
 	f, err := w.compile(t, s)

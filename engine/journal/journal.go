@@ -1,8 +1,7 @@
-// Package journal records the changes of items of classes with "journaling". It
-// defines the form of the records. Package engine/store decides when a write is
-// recorded, and stores each record in the transaction of its write. Services
-// cannot read the records, because these may contain data that are hidden from
-// their callers.
+// Package journal records the changes of items of classes with "journaling". It defines the form of the records.
+// Package engine/store decides when a write is recorded, and stores each record in the transaction of its write.
+// Services cannot read the records, because the records may contain data that is hidden from the callers of the
+// services.
 package journal
 
 import (
@@ -11,9 +10,8 @@ import (
 	"restsrv/engine"
 )
 
-// Class returns the system class of the records. The store must be opened with
-// it in addition to the classes of the application. Each call returns a new
-// class.
+// Class returns the system class of the records. The store must be opened with this class in addition to the classes
+// of the application. Each call returns a new class.
 func Class() *engine.Class {
 	property, indexed := engine.SystemProperty, engine.SystemIndexed
 	key := property("key", engine.GUID)
@@ -39,7 +37,7 @@ const (
 	Update = "UPDATE"
 	Delete = "DELETE"
 	Put    = "PUT"   // members were added to a collection of the item
-	Eject  = "EJECT" // members were removed from it
+	Eject  = "EJECT" // members were removed from a collection of the item
 )
 
 // Types returns the types of records.
@@ -50,19 +48,20 @@ type Journal struct{ class *engine.Class }
 
 var _ engine.Journal = Journal{}
 
-// New returns a Journal with records of the given class, which Class has
-// returned.
+// New returns a Journal. Its records belong to class, which must be a result of Class.
 func New(class *engine.Class) Journal { return Journal{class} }
 
 // Class implements engine.Journal.
 func (j Journal) Class() *engine.Class { return j.class }
 
-// Record implements engine.Journal. For a new item, data has the values; for a
-// deleted item, base has them; for a changed item, both have the values that
-// differ. For a collection, data has the ids of the members that were added or
-// removed. A change of editor and change time alone is not recorded. References
-// and files are recorded as ids. Passwords and calculated attributes are not
-// recorded.
+// Record implements engine.Journal. The attributes base and data of the record contain:
+//   - for a new item, its values in data
+//   - for a deleted item, its values in base
+//   - for a changed item, the values that differ, before the change in base and after it in data
+//   - for a collection, the ids of the members that were added or removed, in data
+//
+// If only the editor and the time of the change differ, the change is not recorded. References and files are recorded
+// as ids. Passwords and calculated attributes are not recorded.
 func (j Journal) Record(ctx context.Context, c engine.Change) engine.Values {
 	var d difference
 	kind, at := d.computeChange(c)

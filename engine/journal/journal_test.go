@@ -81,7 +81,7 @@ func TestListAndForget(t *testing.T) {
 	check(journal.Selection{}, "CREATE 1", "UPDATE 1", "UPDATE 2")
 }
 
-// The format is that of IONDV's change log.
+// TestRecordJSON checks that the format is that of IONDV's change log.
 func TestRecordJSON(t *testing.T) {
 	d := open(t)
 	d.write(t, engine.WithRequest(t.Context(), &engine.Account{ID: "ann@local", Name: "Ann"}, &engine.Caller{Address: netip.MustParseAddr("::1")}), "1", `"x"`)

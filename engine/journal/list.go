@@ -14,7 +14,7 @@ type Record struct {
 	Type                 string
 	Class, Version       string // of the changed item
 	ID                   string
-	Base, Data           string // JSON objects with the values before and after; "" if there are none
+	Base, Data           string // JSON objects with the values before and after the change; "" if there are no values
 	Author, Name, Remote string // account, display name and address of the caller; "" if the server made the change
 }
 
@@ -73,27 +73,25 @@ func (s Selection) filter(c *engine.Class) (*engine.Filter, error) {
 	return f, err
 }
 
-// sortable is the maximum number of records that the database should find first
-// and then sort. If more records match, the database should read the records in
-// their stored order instead.
+// sortable is the maximum number of matching records for which the database should find the records first and then
+// sort them. If more records match, the database should read the records in their stored order.
 const sortable = 1_000_000
 
 func timeFilter(c *engine.Class, op string, t time.Time) (*engine.Filter, error) {
 	return query.ParseFilter(c, engine.Fields{{Name: "timestamp", Value: engine.Fields{{Name: op, Value: engine.InstantOf(t)}}}}, t)
 }
 
-// List calls visit for stored records in the order in which they were stored.
-// The records of an object are in the order of its writes, even if the clocks
-// of the servers differ. If a write was answered before another one began, its
-// records come first. c must be the class that data was opened with. If visit
-// returns an error, List stops and returns it.
+// List calls visit for stored records in the order in which they were stored. The records of an object are in the
+// order of its writes, even if the clocks of the servers differ. If a write was answered before another write began,
+// the records of the first write come first. c must be the class with which data was opened. If visit returns an
+// error, List stops and returns the error.
 func List(ctx context.Context, data engine.Repository, c *engine.Class, s Selection, visit func(Record) error) error {
 	f, err := s.filter(c)
 	if err != nil {
 		return err
 	}
 	q := &engine.Query{Class: c, Filter: f, Count: -1}
-	if !s.Since.IsZero() && s.ID == "" { // records of one object are found by its id
+	if !s.Since.IsZero() && s.ID == "" { // the records of one object are found by its id
 		n, err := data.Count(ctx, q)
 		if err != nil {
 			return err

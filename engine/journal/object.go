@@ -2,7 +2,7 @@ package journal
 
 import "restsrv/engine"
 
-// object builds a JSON object: its members, each preceded by a comma.
+// object contains the members of a JSON object, each preceded by a comma.
 type object []byte
 
 func (o object) json() engine.JSONText {

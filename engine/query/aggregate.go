@@ -10,18 +10,20 @@ import (
 
 const maxColumns = 32
 
-// aggregationParser reads aggregations, whose values are expressions.
+// aggregationParser parses aggregations. The values of an aggregation are expressions.
 type aggregationParser struct{ functionParser }
 
 func badAggregate(format string, args ...any) error {
 	return engine.Errorf(engine.Invalid, "aggregate", format, args...)
 }
 
-// ParseAggregation reads {"fields": {"person": "$owner"}, "aggregates": {"n":
-// {"count": ["$id"]}}, "filter": .., "sort": {"person": 1}, "offset": 0, "count":
-// 10, "distinct": true, "skipSubClasses": true}. At least one of fields and
-// aggregates must be given; the other members are optional. Expressions and now
-// have the same meaning as in ParseFilter. The error is Invalid.
+// ParseAggregation parses an aggregation, which is an object of this form:
+//
+//	{"fields": {"person": "$owner"}, "aggregates": {"n": {"count": ["$id"]}}, "filter": .., "sort": {"person": 1},
+//	 "offset": 0, "count": 10, "distinct": true, "skipSubClasses": true}
+//
+// At least one of fields and aggregates must be given. The other members are optional. Expressions and now have the
+// same meaning as in ParseFilter. The error is Invalid.
 func ParseAggregation(c *engine.Class, v any, now time.Time) (*engine.Aggregation, error) {
 	in, ok := v.(engine.Fields)
 	if !ok {
@@ -100,7 +102,7 @@ func (p aggregationParser) parseColumns(a *engine.Aggregation, v any) error {
 	return nil
 }
 
-// parseColumn reads an expression that has a single value for each item.
+// parseColumn parses an expression, which must have a single value for each item.
 func (p aggregationParser) parseColumn(name string, v any) (*engine.Expr, error) {
 	o, err := p.parseOperand(v, 0)
 	if err != nil {
@@ -161,8 +163,7 @@ func (p aggregationParser) parseAggregateArgument(f engine.AggregateFunction, v 
 	return e, nil
 }
 
-// sortRows reads the sort order of the rows: an object with the names of columns and
-// aggregates.
+// sortRows parses the sort order of the rows: an object with the names of columns and aggregates.
 func sortRows(a *engine.Aggregation, v any) error {
 	order, ok := v.(engine.Fields)
 	if !ok {

@@ -4,9 +4,8 @@ import "restsrv/engine"
 
 func always(value bool) *engine.Filter { return &engine.Filter{Op: engine.OpConst, Value: value} }
 
-// Equal returns a filter for items in which the property has the value, which is
-// cast to its type. For a set or a collection, it matches items that contain the
-// value. The error is Invalid.
+// Equal returns a filter for items in which property p has the value. The value is cast to the type of p. For a set or
+// a collection, the filter matches items that contain the value. The error is Invalid.
 func Equal(p *engine.Property, value any) (*engine.Filter, error) {
 	if err := checkFilterable(p); err != nil {
 		return nil, err
@@ -14,8 +13,7 @@ func Equal(p *engine.Property, value any) (*engine.Filter, error) {
 	return compareValue(engine.OpEq, operand{expr: engine.Attribute(p)}, value)
 }
 
-// AnyOf returns a filter for items in which the property has one of the values,
-// which are cast to its type.
+// AnyOf returns a filter for items in which property p has one of the values. The values are cast to the type of p.
 func AnyOf(p *engine.Property, values []any) (*engine.Filter, error) {
 	if err := checkFilterable(p); err != nil {
 		return nil, err
@@ -23,8 +21,10 @@ func AnyOf(p *engine.Property, values []any) (*engine.Filter, error) {
 	return anyOf(operand{expr: engine.Attribute(p)}, values)
 }
 
-// checkFilterable refuses attributes that conditions and sort orders cannot use: passwords, because a client could
-// guess them by their conditions, attributes that are not stored, and structs.
+// checkFilterable refuses attributes that conditions and sort orders cannot use:
+//   - passwords, because a client could guess them with conditions
+//   - attributes that are not stored
+//   - structs
 func checkFilterable(p *engine.Property) error {
 	var e *engine.Error
 	switch {
@@ -41,14 +41,14 @@ func checkFilterable(p *engine.Property) error {
 	return e
 }
 
-// operand is an argument of a condition or a function: an expression, or a literal. A literal gets its type from the
-// operand with which it is compared.
+// operand is an argument of a condition or a function: an expression, or a literal. A literal is cast to the type of
+// the operand with which it is compared.
 type operand struct {
 	expr    *engine.Expr
 	literal any
-	id      *engine.Class // set if expr is the id of items of this class
-	missing bool          // the attribute does not exist and counts as null
-	unset   bool          // a variable that the account lacks
+	id      *engine.Class // not nil if expr is the id of items of this class
+	missing bool          // expr names an attribute that does not exist, and counts as null
+	unset   bool          // the operand is a variable that the account does not have
 }
 
 // isReference reports whether the operand is a reference.
@@ -68,8 +68,7 @@ func describeOperand(o operand) string {
 	return string(o.expr.Op) + " (" + o.expr.Type.String() + ")"
 }
 
-// cast converts a literal to the type of o. ok is false if o can never have the
-// value.
+// cast converts the literal v to the type of o. ok is false if o can never have this value.
 func (o operand) cast(v any) (value any, ok bool, err error) {
 	if _, isObject := v.(engine.Fields); isObject && !o.expr.Type.JSON() {
 		return nil, false, badFilter("%s is compared with an object; a function has one name and an array, such as {\"date\":[\"2020-01-01\"]}", describeOperand(o))
@@ -97,8 +96,8 @@ func (o operand) cast(v any) (value any, ok bool, err error) {
 	return value, err == nil, err
 }
 
-// compareValue returns a filter that compares an operand with a literal. If no item can have the value, such as an id
-// of another form, eq matches no item, ne matches all items, and a comparison of order is refused.
+// compareValue returns a filter that compares an operand with a literal. If items can never have this value, for
+// example an id of another form, eq matches no item, ne matches all items, and other comparisons are refused.
 func compareValue(op engine.Op, left operand, v any) (*engine.Filter, error) {
 	t := left.expr.Type
 	equality := op == engine.OpEq || op == engine.OpNe
@@ -179,8 +178,7 @@ func anyOf(left operand, values []any) (*engine.Filter, error) {
 	return f, nil
 }
 
-// setMember returns the element of a set that a literal stands for, in the form
-// in which the set is stored.
+// setMember converts a literal to the form in which a set stores it as an element.
 func setMember(set *engine.Expr, v any) (any, error) {
 	if isArray(v) {
 		return nil, badFilter("%s holds plain values, found an array", describeOperand(operand{expr: set}))

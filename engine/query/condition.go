@@ -10,59 +10,60 @@ import (
 	"restsrv/engine/suggest"
 )
 
-// Limits of a filter. They refuse input that costs more than its size suggests.
+// Limits of a filter. They refuse input with a cost that is much greater than the size of the input suggests.
 const (
 	maxFilterDepth = 32
 	maxFilterNodes = 1000
 	maxFilterList  = 1000
 	maxArguments   = 50   // arguments of one function
 	maxPattern     = 1000 // bytes of a regular expression
-	maxPatterns    = 32   // regular expressions of a filter: each of them reads the whole text
+	maxPatterns    = 32   // number of regular expressions in a filter: each of them reads the whole text
 )
 
-// ParseFilter reads a condition. There are three forms, which can be mixed:
+// ParseFilter parses a condition. There are three forms, which can be mixed:
 //   - function style: {"eq":["$name",1]}
 //   - Mongo style: {"name":{"$eq":1}}
 //   - a list of conditions as in class files (see conditionList)
 //
-// In an object, a key that names a condition and holds an array is function style, a key that begins with $ is a
-// Mongo operator, and any other key must be a path. Several keys are joined by and. Literals are cast to the type of
-// the value that they are compared with. now is the value of "now" and "today"; if it is zero, they mean the time of
-// each query. The error is Invalid.
+// The keys of an object are joined by and. A key that names a condition and holds an array is function style. A key
+// that begins with $ is a Mongo operator. Any other key must be a path.
+//
+// A literal is cast to the type of the value with which it is compared. now is the value of "now" and "today"; if it
+// is zero, they mean the time of each query. The error is Invalid.
 func ParseFilter(c *engine.Class, v any, now time.Time) (*engine.Filter, error) {
 	return parser{class: c, now: now, nodes: new(int), patterns: new(int)}.parse(v)
 }
 
-// ParseOwnFilter reads a condition like ParseFilter. It is used for conditions in files, such as a workflow, on the
-// item that the file is about. "now" means the time of each query. In a list of conditions, a value $attribute stands
-// for an attribute of the same item.
+// ParseOwnFilter parses a condition like ParseFilter. It is for files with a condition on the item itself, such as a
+// workflow. In a list of conditions, a value $attribute means an attribute of the same item. "now" means the time of
+// each query.
 func ParseOwnFilter(c *engine.Class, v any) (*engine.Filter, error) {
 	return parser{class: c, own: c, nodes: new(int), patterns: new(int)}.parse(v)
 }
 
-// ParseAccountFilter reads a condition like ParseOwnFilter, which may also contain variables of an account. $$name
-// stands for the value that variable returns for the name. In a list of conditions, $name stands for it too if the
-// class has no such attribute.
+// ParseAccountFilter parses a condition like ParseOwnFilter. The condition may also contain variables of an account:
+// $$name is the value that the function variable returns for the name. In a list of conditions, $name is also a
+// variable if the class has no attribute with this name.
 //
-// An account may lack a variable. In function style, the error is then Invalid. In a list of conditions, a comparison
-// with the variable is replaced by the constant unset, or below a not by its opposite. So unset is the result of the
-// whole condition as far as the comparison decides it. Pass false for conditions that permit something, and true for
-// conditions that restrict something.
+// If the account does not have the variable, the result depends on the form. In function style, the error is Invalid.
+// In a list of conditions, a comparison with the variable is replaced by the constant unset, or by its opposite if the
+// comparison is negated. So where the comparison decides, unset is the result of the whole condition. Pass false for
+// conditions that permit something, and true for conditions that restrict something.
 func ParseAccountFilter(c *engine.Class, v any, variable func(name string) (value any, ok bool), unset bool) (*engine.Filter, error) {
 	return parser{class: c, own: c, variable: variable, unset: unset, nodes: new(int), patterns: new(int)}.parse(v)
 }
 
-// ParseMemberFilter reads the conditions with which a class file selects the members of a collection. owner is the
-// class that has the collection, and c the class of the members. In a list of conditions, $name stands for an
-// attribute of the owner, and the filter is then Owned. Attributes that do not exist or cannot be compared count as
-// null; missing lists the errors about them.
+// ParseMemberFilter parses the conditions with which a class file selects the members of a collection. owner is the
+// class that has the collection, and c is the class of the members. In a list of conditions, $name means an attribute
+// of the owner; the filter is then Owned. Attributes that do not exist or cannot be compared count as null. missing
+// lists the errors about such attributes.
 func ParseMemberFilter(c, owner *engine.Class, v any) (f *engine.Filter, missing []error, err error) {
 	p := parser{class: c, owner: owner, missing: &missing, nodes: new(int), patterns: new(int)}
 	f, err = p.parse(v)
 	return f, missing, err
 }
 
-// parse reads a filter: a list of conditions if v is an array, otherwise a condition.
+// parse parses a filter: a list of conditions if v is an array, otherwise a single condition.
 func (p parser) parse(v any) (*engine.Filter, error) {
 	if v == nil {
 		return nil, nil
@@ -74,25 +75,25 @@ func (p parser) parse(v any) (*engine.Filter, error) {
 	return conditions.parseCondition(v, 0)
 }
 
-// parser is the state of reading a filter or an aggregation. The grammar has four parts:
-// operands, functions of them, conditions, and lists of conditions. Each part has a parser
-// type that embeds the type for the part before.
+// parser is the state of parsing a filter or an aggregation. The grammar has four parts: operands, functions of
+// operands, conditions, and lists of conditions. Each part has a parser type that embeds the type of the previous
+// part.
 type parser struct {
 	class *engine.Class
-	own   *engine.Class // class of the item that $attribute refers to in lists of conditions; nil if not allowed
-	owner *engine.Class // class of another item that $attribute refers to: see ParseMemberFilter
+	own   *engine.Class // class of the item to which $attribute refers in lists of conditions; nil if $attribute is not allowed
+	owner *engine.Class // class of the owner to which $attribute refers instead (see ParseMemberFilter)
 	now   time.Time
 	nodes *int // number of conditions and functions so far
 
-	missing *[]error // collects attributes that do not exist, which count as null; if nil, they are refused
+	missing *[]error // collects the errors about attributes that do not exist, which then count as null; if nil, such attributes are refused
 
 	patterns *int // number of regular expressions so far
 
 	variable func(name string) (value any, ok bool) // returns the value of $$name; nil if there are no variables
-	unset    bool                                   // value of a comparison with a variable that the account lacks
+	unset    bool                                   // result of a comparison with a variable that the account does not have
 }
 
-// conditionParser reads conditions in both filter languages.
+// conditionParser parses conditions in function style and in Mongo style.
 type conditionParser struct{ functionParser }
 
 // forClass returns a parser for conditions on items of another class in the same filter.
@@ -105,8 +106,7 @@ func badFilter(format string, args ...any) error {
 	return engine.Errorf(engine.Invalid, "filter", format, args...)
 }
 
-// countNode counts a condition or a function. The error is Invalid if the filter exceeds a
-// limit.
+// countNode counts a condition or a function. If the filter exceeds a limit, the error is Invalid.
 func (p parser) countNode(depth int) error {
 	if depth > maxFilterDepth {
 		return badFilter("the filter is nested deeper than %d levels", maxFilterDepth)
@@ -178,7 +178,7 @@ func (p conditionParser) parseMember(f engine.Field, depth int) (*engine.Filter,
 	return compareValue(engine.OpEq, o, f.Value)
 }
 
-// notCondition returns the error for a key that holds an array but is no condition.
+// notCondition returns the error for a key that holds an array but is not the name of a condition.
 func (p conditionParser) notCondition(name string) error {
 	switch {
 	case isFunction(name):
@@ -214,11 +214,11 @@ var (
 	logicNames = []string{"$and", "$or", "$nor", "$not"}
 )
 
-// isCondition reports whether name is a function that is a condition.
+// isCondition reports whether name is the name of a condition in function style.
 func isCondition(name string) bool { return slices.Contains(conditionNames, name) }
 
-// unknownOperator returns the error for an operator that does not exist. All callers may
-// know the operators.
+// unknownOperator returns the error for an operator that does not exist. It may suggest any operator, because
+// operators are not secret.
 func unknownOperator(name string, known []string) error {
 	return badFilter("unknown operator %s%s", engine.Quote(name), suggest.DidYouMean(name, known))
 }
@@ -305,9 +305,9 @@ func (p conditionParser) parseBinary(name string, a, b any, depth int) (*engine.
 	return compareExprs(op, left, right)
 }
 
-// compareConstants compares two literals. A client that forgets the $ of an attribute, as in
-// {"eq":["name",1]}, sends such a condition, and IONDV does not refuse it. Only equality is
-// defined; any other comparison matches no item.
+// compareConstants compares two literals. A client sends such a condition if it forgets the $ of an attribute, as in
+// {"eq":["name",1]}, and IONDV does not refuse it. Only comparisons for equality have a result. Any other comparison
+// matches no item.
 func compareConstants(op engine.Op, a, b any) *engine.Filter {
 	if op != engine.OpEq && op != engine.OpNe {
 		return engine.Never()
@@ -340,7 +340,7 @@ func (p conditionParser) parseList(left operand, v any) (*engine.Filter, error) 
 			return nil, err
 		}
 	}
-	if left.expr == nil { // the $ was forgotten, see compareConstants
+	if left.expr == nil { // the $ was forgotten (see compareConstants)
 		for _, v := range resolved {
 			if compareConstants(engine.OpEq, left.literal, v).Value {
 				return always(true), nil
@@ -351,8 +351,10 @@ func (p conditionParser) parseList(left operand, v any) (*engine.Filter, error) 
 	return anyOf(left, resolved)
 }
 
-// parseContains reads {"contains":[a, b]}: a collection with a member that matches a condition
-// or has an id, a set with an element, or a text that includes another.
+// parseContains parses {"contains":[a, b]}. It means, depending on a:
+//   - a collection with a member that satisfies the condition b or has the id b
+//   - a set with the element b
+//   - a text that includes the text b
 func (p conditionParser) parseContains(left operand, b any, depth int) (*engine.Filter, error) {
 	if left.expr == nil {
 		return nil, badFilter(`contains takes an attribute written "$name", found %s`, engine.DescribeValue(left.literal))
@@ -391,11 +393,11 @@ func (p conditionParser) parseContains(left operand, b any, depth int) (*engine.
 	return nil, badFilter("contains takes a collection, a set or a text and what to look for in it, found %s and %s", describeOperand(left), engine.DescribeValue(b))
 }
 
-// matchFilter returns the condition that a text matches a regular expression. The flags
-// are those of RE2. The error is Invalid if a database could not use the expression.
+// matchFilter returns the condition that a text matches a regular expression. The flags are those of RE2. The error is
+// Invalid if one of the databases cannot use the expression.
 func (p conditionParser) matchFilter(left operand, flags string, right operand) (*engine.Filter, error) {
 	if left.expr == nil && right.expr == nil {
-		return engine.Never(), nil // the $ was forgotten, see compareConstants
+		return engine.Never(), nil // the $ was forgotten (see compareConstants)
 	}
 	pattern, ok := right.literal.(string)
 	if !ok || right.expr != nil {
@@ -413,8 +415,7 @@ func (p conditionParser) matchFilter(left operand, flags string, right operand) 
 	if _, err := regexp.Compile(flags + pattern); err != nil {
 		return nil, badFilter("regular expression %s is not in RE2 syntax", engine.Quote(pattern))
 	}
-	// Refuse a pattern that one of the databases cannot match, so that all databases
-	// accept the same ones.
+	// Refuse a pattern that one of the databases cannot match, so that all databases accept the same patterns.
 	if _, err := TranslateRegexp(flags + pattern); err != nil {
 		return nil, err
 	}

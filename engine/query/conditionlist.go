@@ -7,25 +7,26 @@ import (
 	"restsrv/engine"
 )
 
-// conditionOps are the operations of a condition list that name a property.
+// conditionOps are the operations of a condition list that have a property. The index is the number of the operation.
 var conditionOps = []string{"eq", "ne", "empty", "nempty", "like", "lt", "gt", "lte", "gte", "in", "contains"}
 
-// expressionOps are the operations that return a value instead of a condition. They have
-// no property, and their numbers begin with 8.
+// expressionOps are the operations that return a value instead of a condition. They have no property. Their numbers
+// begin with 8.
 var expressionOps = []string{"date", "dateAdd", "dateDiff", "add", "sub", "mul", "div", "mod", "round", "concat", "substr",
 	"abs", "format", "year", "month", "day", "hour", "minute", "second"}
 
-// listParser reads lists of conditions, as class files have them.
+// listParser parses lists of conditions in the form of class files.
 type listParser struct{ conditionParser }
 
-// conditionList reads the filters of class files and views. They are lists of conditions {"property", "operation",
-// "value", "nestedConditions"}, all of which must hold. If a condition has a property, its operation is one of
-// conditionOps. If it has none, the operation joins the nested conditions: 0 is and, 1 is or, 2 is not. An element
-// that is itself a list is a nested list of conditions.
+// conditionList parses the filters of class files and views. They are lists of conditions {"property", "operation",
+// "value", "nestedConditions"}, all of which must be true:
+//   - If a condition has a property, its operation is one of conditionOps.
+//   - If it has no property, the operation joins the nested conditions: 0 is and, 1 is or, 2 is not.
+//   - An element that is itself a list is a nested list of conditions.
 //
-// Values are cast. $$now and $$today stand for the time. In IONDV, $attribute stands for an attribute of the object
-// that a form shows. Here it is allowed only if that object is the item itself (see ParseOwnFilter) or the owner of a
-// collection (see ParseMemberFilter).
+// Values are cast. $$now and $$today mean the time. In IONDV, $attribute means an attribute of the object that a form
+// shows. Here it is allowed only if this object is the item itself (see ParseOwnFilter) or the owner of a collection
+// (see ParseMemberFilter).
 func (p listParser) conditionList(list []any, depth int) (*engine.Filter, error) {
 	if len(list) == 0 && depth > 0 {
 		return nil, badFilter("an empty list of conditions inside a filter matches nothing and everything: leave it out")
@@ -64,7 +65,7 @@ type listedCondition struct {
 	operation int64
 	values    []any
 	nested    []any
-	plain     engine.Fields // a condition in function style, if there is no operation
+	plain     engine.Fields // a condition in function style; used if there is no operation
 }
 
 func (p listParser) readCondition(v any) (c listedCondition, err error) {
@@ -94,7 +95,7 @@ func (p listParser) readCondition(v any) (c listedCondition, err error) {
 		case "title":
 		default:
 			if p.missing != nil {
-				continue // class files may have further members
+				continue // ignored, because class files may have further members
 			}
 			return c, badFilter("unknown member %s of a condition: known are property, operation, value and nestedConditions", engine.Quote(f.Name))
 		}
@@ -137,8 +138,7 @@ func (p listParser) parseListed(c listedCondition, depth int) (*engine.Filter, e
 	return p.listedOn(o, conditionOps[c.operation], c, depth)
 }
 
-// listedOn returns the filter for condition c. o is its property, and name the name of its
-// operation.
+// listedOn returns the filter for condition c. o is the property of c, and name is the name of its operation.
 func (p listParser) listedOn(o operand, name string, c listedCondition, depth int) (*engine.Filter, error) {
 	switch name {
 	case "empty", "nempty":
@@ -247,21 +247,20 @@ func (p listParser) listedValues(c listedCondition, depth int) ([]operand, error
 	return all, nil
 }
 
-// accountFields are the variables of every account. They are written with $$, unlike
-// properties, which need one $.
+// accountFields are the variables of every account. They are written with $$, whereas properties are written with $.
 var accountFields = []string{"uid", "id", "name"}
 
-// accountVariable returns the value of a variable of the account. It is unset if the
-// account lacks the variable.
+// accountVariable returns the value of a variable of the account. If the account does not have the variable, the
+// operand is unset.
 func (p listParser) accountVariable(name string) operand {
 	v, ok := p.variable(name)
 	return operand{literal: v, unset: !ok}
 }
 
-// isUnset reports whether the operand is a variable that the account lacks.
+// isUnset reports whether the operand is a variable that the account does not have.
 func (o operand) isUnset() bool { return o.unset }
 
-// hasPath reports whether the class has the attribute with which a path begins.
+// hasPath reports whether the class has the first attribute of a path.
 func hasPath(c *engine.Class, path string) bool {
 	first, _, _ := strings.Cut(path, ".")
 	_, err := findPath(c, first)
@@ -290,7 +289,7 @@ func (p listParser) listedValue(v any) (operand, error) {
 	return operand{literal: v}, nil
 }
 
-// listedExpr converts v, a nested condition that returns a value, to the function style.
+// listedExpr converts v, a nested condition that returns a value, to function style.
 func (p listParser) listedExpr(v any, depth int) (any, error) {
 	if err := p.countNode(depth); err != nil {
 		return nil, err

@@ -8,8 +8,8 @@ import (
 	"restsrv/engine"
 )
 
-// TestFilterCost: filters are refused if their cost is much greater than their
-// size, such as nested concatenations and many regular expressions.
+// TestFilterCost checks that filters are refused if their cost is much greater than their size, for example nested
+// concatenations and many regular expressions.
 func TestFilterCost(t *testing.T) {
 	c := &engine.Class{Name: "note", Key: []string{"id"}, Properties: []*engine.Property{{Name: "id", Type: engine.String}}}
 	if err := c.Init(); err != nil {

@@ -14,22 +14,22 @@ import (
 	"restsrv/engine"
 )
 
-// CursorKey is the secret key with which positions in lists are encrypted and authenticated. The result is a cursor:
-// a client can send it back, but cannot read it, change it or use it for another list. All server processes that use
-// one database share the key.
+// CursorKey is the secret key that encrypts and authenticates positions in lists. An encrypted position is a cursor: a
+// client can send it back, but cannot read it, change it or use it for another list. All server processes that use one
+// database share the key.
 type CursorKey []byte
 
 const (
 	sealSize  = 16 // bytes of a seal
 	maxCursor = 64 << 10
-	maxValues = 512 // maximum size in bytes of the values in a cursor; longer ones are replaced by landmarks
+	maxValues = 512 // maximum size in bytes of the values in a cursor; a cursor for longer values contains landmarks instead
 )
 
-// CursorItems is how many items the parameter page of Encode must have: the last items of the page, or all if the
-// page is shorter.
+// CursorItems is the number of items that the parameter page of Encode must have: the last items of the page, or all
+// items if the page has fewer.
 const CursorItems = 4
 
-// Encode implements Cursors.
+// Encode implements service.Cursors.
 func (k CursorKey) Encode(q *engine.Query, page []engine.Position, next *engine.Position) string {
 	at := page[len(page)-1]
 	var body []byte
@@ -43,8 +43,8 @@ func (k CursorKey) Encode(q *engine.Query, page []engine.Position, next *engine.
 	return base64.RawURLEncoding.EncodeToString(sealed)
 }
 
-// Decode reads a cursor that Encode wrote for a list of the same class, filter,
-// order and search. The error is Invalid.
+// Decode reads a cursor. Encode must have written the cursor for a list of the same class, filter, order and search;
+// otherwise the error is Invalid.
 func (k CursorKey) Decode(q *engine.Query, cursor string) (*engine.Position, error) {
 	at := k.decode(q, cursor)
 	if at == nil {
@@ -53,10 +53,9 @@ func (k CursorKey) Decode(q *engine.Query, cursor string) (*engine.Position, err
 	return at, nil
 }
 
-// decode returns the position in a cursor, or nil if Encode did not write the cursor
-// for the list of q.
+// decode returns the position in a cursor, or nil if the cursor was not written by Encode for the list of q.
 func (k CursorKey) decode(q *engine.Query, cursor string) *engine.Position {
-	if len(cursor) > maxCursor || strings.ContainsAny(cursor, "\r\n") { // the base64 decoder ignores line ends
+	if len(cursor) > maxCursor || strings.ContainsAny(cursor, "\r\n") { // checked because the base64 decoder ignores line ends
 		return nil
 	}
 	sealed, err := base64.RawURLEncoding.Strict().DecodeString(cursor)
@@ -90,8 +89,8 @@ func (k CursorKey) decode(q *engine.Query, cursor string) *engine.Position {
 	return at
 }
 
-// sequenceOnly reads the body of a cursor of a list without a sort order, [number]. It
-// returns nil for any other body.
+// sequenceOnly reads the body of a cursor for a list without a sort order, which has the form [number]. It returns nil
+// for any other body.
 func sequenceOnly(body []byte) *engine.Position {
 	digits := bytes.TrimSuffix(bytes.TrimPrefix(body, []byte{'['}), []byte{']'})
 	n, err := strconv.ParseInt(string(digits), 10, 64)
@@ -111,15 +110,14 @@ func castSorted(s engine.Sort, v any) (any, error) {
 }
 
 // applyCipher encrypts or decrypts the bytes after the seal, which is the message authentication code (see
-// computeSeal). Without encryption, a client could read the sequence number of an item, and so learn how many stored
-// items its account cannot see. The seal is different for each position, so it also serves as the nonce of the
-// cipher.
+// computeSeal). Encryption hides the sequence number of an item, from which a client could learn how many stored items
+// its account cannot see. The seal is different for each position, so it also serves as the nonce of the cipher.
 func (k CursorKey) applyCipher(sealed []byte) {
 	mac := hmac.New(sha256.New, k)
-	mac.Write([]byte("what is behind the seal")) // shorter than any sealed message, so it never equals one
+	mac.Write([]byte("what is behind the seal")) // shorter than any sealed message, so it differs from all of them
 	block, err := aes.NewCipher(mac.Sum(nil))
 	if err != nil {
-		panic(err) // impossible: the length of the key is right
+		panic(err) // impossible, because the key has the right length
 	}
 	cipher.NewCTR(block, sealed[:sealSize]).XORKeyStream(sealed[sealSize:], sealed[sealSize:])
 }
@@ -149,7 +147,7 @@ func appendPath(b []byte, path []*engine.Property) []byte {
 	return b
 }
 
-// appendFilter appends text that distinguishes the filter from all others.
+// appendFilter appends a text that is different for each filter.
 func appendFilter(b []byte, f *engine.Filter) []byte {
 	if f == nil {
 		return append(b, "()"...)
@@ -183,7 +181,7 @@ func appendExpr(b []byte, e *engine.Expr) []byte {
 			b = engine.AppendValue(b, []any{string(p.Part), int64(p.Width), p.Literal})
 		}
 	default:
-		if e.Op != engine.OpNow { // the time of the query does not identify the list
+		if e.Op != engine.OpNow { // the time of the query is not part of the identity of the list
 			b = engine.AppendValue(b, normalValue(v))
 		}
 	}
@@ -211,7 +209,7 @@ func normalValue(v any) any {
 	return v
 }
 
-// decodeList reads a JSON array. ok is false if v is no array of plain values.
+// decodeList reads a JSON array. ok is false if v is not an array of plain values.
 func decodeList(v any) (list []any, ok bool) {
 	text, ok := v.(engine.JSONText)
 	if !ok {

@@ -11,8 +11,8 @@ import (
 	"restsrv/engine"
 )
 
-// A cursor does not reveal its content: neither values nor the number of stored
-// items, which may be more than the account can see.
+// TestCursorIsUnreadable checks that a cursor does not disclose its content: neither the values nor the number of
+// stored items, which may be greater than the number of items that the account can see.
 func TestCursorIsUnreadable(t *testing.T) {
 	c := &engine.Class{Name: "note", Key: []string{"id"}, Properties: []*engine.Property{{Name: "id", Type: engine.String}, {Name: "title", Type: engine.String, Nullable: true}}}
 	if err := c.Init(); err != nil {
@@ -37,7 +37,7 @@ func TestCursorIsUnreadable(t *testing.T) {
 		if bytes.Contains(raw, []byte("12345")) || bytes.Contains(raw, []byte("title")) || bytes.Contains(raw, []byte("[")) && bytes.Contains(raw, []byte("null")) {
 			t.Errorf("the cursor of %v contains readable values: %q", test.at, raw)
 		}
-		// The bytes do not reveal that two cursors have common parts.
+		// The bytes must not disclose that two cursors have common parts.
 		if start := string(raw[sealSize : sealSize+5]); seen[start] {
 			t.Errorf("the cursor of %v begins like another one: %q", test.at, raw)
 		} else {
@@ -50,8 +50,8 @@ func TestCursorIsUnreadable(t *testing.T) {
 	}
 }
 
-// A cursor for long values is short and does not reveal them. It refers to the
-// items of the page and the item after it.
+// TestCursorOfLongValues checks that a cursor for long values is short and does not disclose the values. It refers to
+// the items of the page and to the item after the page.
 func TestCursorOfLongValues(t *testing.T) {
 	c := &engine.Class{Name: "note", Key: []string{"id"}, Properties: []*engine.Property{{Name: "id", Type: engine.String}, {Name: "title", Type: engine.String, Nullable: true}}}
 	if err := c.Init(); err != nil {
@@ -89,15 +89,14 @@ func TestCursorOfLongValues(t *testing.T) {
 	if want := []int64{13, 99, 12, 11, 10}; !slices.Equal(got, want) {
 		t.Errorf("landmarks %v, want %v", got, want)
 	}
-	// After a page of one item, the cursor also refers to items of the previous
-	// cursor.
+	// After a page with a single item, the cursor also refers to items of the previous cursor.
 	q.After = at
 	if at, err = key.Decode(q, key.Encode(q, []engine.Position{next}, nil)); err != nil || len(at.Landmarks) != CursorItems+1 || at.Landmarks[1].Sequence != 13 {
 		t.Errorf("after a page of one item: got %+v, %v, want %d landmarks", at, err, CursorItems+1)
 	}
 }
 
-// Different values have different digests.
+// TestDigest checks that different values have different digests.
 func TestDigest(t *testing.T) {
 	seen := map[engine.Digest][]any{}
 	for _, values := range [][]any{{}, {nil}, {nil, nil}, {""}, {"", nil}, {nil, ""}, {"a"}, {"a", "b"}, {"ab"}, {"ab", ""}, {"", "ab"}, {int64(1)}, {engine.Instant(1)}, {1.0}, {true}, {false},
@@ -110,7 +109,7 @@ func TestDigest(t *testing.T) {
 	}
 }
 
-// Cursors of earlier versions contain long values and must still work.
+// TestCursorWithLongValues checks that cursors of earlier versions, which contain long values, still work.
 func TestCursorWithLongValues(t *testing.T) {
 	c := &engine.Class{Name: "note", Key: []string{"id"}, Properties: []*engine.Property{{Name: "id", Type: engine.String}, {Name: "title", Type: engine.String, Nullable: true}}}
 	if err := c.Init(); err != nil {

@@ -11,7 +11,7 @@ func millis(n int64) *engine.Expr {
 	return engine.Constant(engine.DecimalNum, engine.Decimal(strconv.FormatInt(n, 10)))
 }
 
-// dateAdd reads {"dateAdd":[date, n, unit]}.
+// dateAdd parses {"dateAdd":[date, n, unit]}.
 func (p functionParser) dateAdd(args []any, depth int) (*engine.Expr, error) {
 	if len(args) < 2 || len(args) > 3 {
 		return nil, badFilter("dateAdd takes a date, a number and perhaps a unit, found %d arguments", len(args))
@@ -41,7 +41,7 @@ func (p functionParser) dateAdd(args []any, depth int) (*engine.Expr, error) {
 	return &engine.Expr{Op: engine.OpDateAdd, Type: engine.DateTime, Args: []*engine.Expr{date, n}}, nil
 }
 
-// unitArgument returns the unit at a position of the arguments, or a day if it is not given.
+// unitArgument returns the unit at a position of the arguments, or the unit day if there is no such argument.
 func unitArgument(args []any, at int) (int64, error) {
 	if len(args) <= at {
 		return parseUnit(nil)
@@ -49,7 +49,7 @@ func unitArgument(args []any, at int) (int64, error) {
 	return parseUnit(args[at])
 }
 
-// dateDiff reads {"dateDiff":[d1, d2, unit, floor]}, which is d1 - d2 in units.
+// dateDiff parses {"dateDiff":[d1, d2, unit, floor]}. The value is d1 - d2 in units.
 func (p functionParser) dateDiff(args []any, depth int) (*engine.Expr, error) {
 	if len(args) < 2 || len(args) > 4 {
 		return nil, badFilter("dateDiff takes two dates, perhaps a unit, and true for whole units, found %d arguments", len(args))
@@ -82,8 +82,8 @@ func (p functionParser) dateDiff(args []any, depth int) (*engine.Expr, error) {
 	return e, nil
 }
 
-// parseFormat reads {"format":[date, "%Y-%m-%d"]}, or the same with names like
-// YYYY-MM-DD. The default format is DD.MM.YYYY.
+// parseFormat parses {"format":[date, "%Y-%m-%d"]}, or the same with names such as YYYY-MM-DD. The default format is
+// DD.MM.YYYY.
 func (p functionParser) parseFormat(name string, args []any, depth int) (*engine.Expr, error) {
 	if len(args) < 1 || len(args) > 2 {
 		return nil, badFilter("%s takes a date and perhaps a format, found %d arguments", name, len(args))
@@ -117,7 +117,7 @@ var percentNames = []formatName{
 	{"L", engine.FormatPiece{Part: engine.Millisecond, Width: 3}}, {"%", engine.FormatPiece{Literal: "%"}},
 }
 
-// letterNames are tried in order, so longer names come first.
+// letterNames lists names in the order in which they are tried, longer names first.
 var letterNames = []formatName{
 	{"YYYY", engine.FormatPiece{Part: engine.Year, Width: 4}}, {"MM", engine.FormatPiece{Part: engine.Month, Width: 2}}, {"M", engine.FormatPiece{Part: engine.Month, Width: 1}},
 	{"DD", engine.FormatPiece{Part: engine.Day, Width: 2}}, {"D", engine.FormatPiece{Part: engine.Day, Width: 1}}, {"HH", engine.FormatPiece{Part: engine.Hour, Width: 2}},
@@ -125,8 +125,8 @@ var letterNames = []formatName{
 	{"ss", engine.FormatPiece{Part: engine.Second, Width: 2}}, {"s", engine.FormatPiece{Part: engine.Second, Width: 1}}, {"SSS", engine.FormatPiece{Part: engine.Millisecond, Width: 3}},
 }
 
-// formatPieces parses a format of dates. If the format contains a %, it is like %Y-%m-%d: each name follows a %.
-// Otherwise it is like YYYY-MM-DD, and L stands for DD.MM.YYYY and LT for H:mm.
+// formatPieces parses a format of dates. If the format contains a %, it has the form %Y-%m-%d, with a % before each
+// name. Otherwise it has the form YYYY-MM-DD; in this form, L means DD.MM.YYYY and LT means H:mm.
 func formatPieces(layout string) ([]engine.FormatPiece, error) {
 	percent := strings.Contains(layout, "%")
 	if !percent {

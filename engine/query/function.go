@@ -8,10 +8,10 @@ import (
 	"restsrv/engine/suggest"
 )
 
-// functionParser reads functions of expressions.
+// functionParser parses functions of expressions.
 type functionParser struct{ operandParser }
 
-// functionNames are the functions of expressions, without those for parts of a date.
+// functionNames are the functions of expressions, except the functions for parts of a date.
 var functionNames = []string{
 	"date", "now", "literal", "if", string(engine.OpAdd), string(engine.OpSub), string(engine.OpMul), string(engine.OpDiv), string(engine.OpMod), string(engine.OpAbs), string(engine.OpRound),
 	string(engine.OpConcat), string(engine.OpSubstr), string(engine.OpUpper), string(engine.OpLower), string(engine.OpSize), string(engine.OpCase),
@@ -34,7 +34,7 @@ func isAggregate(name string) bool {
 	return false
 }
 
-// parseCall reads {"name":[args]} where a value is expected.
+// parseCall parses {"name":[args]} in a place where a value is expected.
 func (p functionParser) parseCall(name string, args []any, depth int) (*engine.Expr, error) {
 	switch engine.Op(name) {
 	case "now":
@@ -167,7 +167,7 @@ func (p functionParser) parseConcat(args []any, depth int) (*engine.Expr, error)
 	return e, nil
 }
 
-// countTexts returns the maximum number of texts that are concatenated for the value.
+// countTexts returns the maximum number of texts that are concatenated to compute the value.
 func countTexts(e *engine.Expr) int {
 	n := 0
 	for _, a := range e.Args {
@@ -240,8 +240,7 @@ func (p functionParser) parseSize(args []any, depth int) (*engine.Expr, error) {
 	return &engine.Expr{Op: engine.OpSize, Type: engine.Int, Args: []*engine.Expr{o.expr}, Digits: 19}, nil
 }
 
-// parseCases reads {"if":[condition, a, b]} and {"case":[condition, a, condition,
-// b, .., otherwise]}.
+// parseCases parses {"if":[condition, a, b]} and {"case":[condition, a, condition, b, .., otherwise]}.
 func (p functionParser) parseCases(name string, args []any, depth int) (*engine.Expr, error) {
 	if len(args) < 2 || name == "if" && len(args) > 3 || len(args) > maxArguments {
 		return nil, badFilter("%s takes a condition and a value, and a value for all others, found %d arguments", name, len(args))
@@ -284,9 +283,9 @@ func (p functionParser) ifNull(args []any, depth int) (*engine.Expr, error) {
 	return e, nil
 }
 
-// unifyArguments reads values and returns an expression that has them as its arguments, all converted to one type.
-// Attributes and functions determine the type; literals are cast to it. If all values are literals, the first of them
-// that is not null determines it.
+// unifyArguments parses values and returns an expression with the values as its arguments, all converted to one type.
+// This is the type of the attributes and functions among the values; literals are cast to it. If all values are
+// literals, it is the type of the first literal that is not null.
 func (p functionParser) unifyArguments(name string, values []any, depth int) (*engine.Expr, error) {
 	operands := make([]operand, len(values))
 	var model *engine.Expr
@@ -323,8 +322,8 @@ func (p functionParser) unifyArguments(name string, values []any, depth int) (*e
 	return e, nil
 }
 
-// plainType returns the type to which values are converted before they are compared with a value of type t: String
-// for all textual types, DecimalNum for all numbers, otherwise t.
+// plainType returns the type to which values are converted for a comparison with a value of type t: String for all
+// textual types, DecimalNum for all numbers, otherwise t.
 func plainType(t engine.PropertyType) engine.PropertyType {
 	switch {
 	case t.Textual():
@@ -335,7 +334,7 @@ func plainType(t engine.PropertyType) engine.PropertyType {
 	return t
 }
 
-// literalModel returns an expression with the type that all arguments get if all of them are literals (see
+// literalModel returns an expression of the type to which all arguments are cast if all of them are literals (see
 // unifyArguments).
 func literalModel(operands []operand) *engine.Expr {
 	for _, o := range operands {
@@ -371,8 +370,8 @@ func unifyArgument(name string, t engine.PropertyType, o operand) (*engine.Expr,
 	return nil, badFilter("%s takes values of one type (%s), found %s", name, t, describeOperand(o))
 }
 
-// parseUnit returns a unit of dateAdd and dateDiff in milliseconds. Months and years
-// have their average length in the Gregorian calendar.
+// parseUnit returns a unit of dateAdd and dateDiff in milliseconds. A month and a year have their average length in
+// the Gregorian calendar.
 func parseUnit(v any) (int64, error) {
 	const day = 86_400_000
 	s, ok := v.(string)

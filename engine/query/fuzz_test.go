@@ -9,8 +9,7 @@ import (
 	"restsrv/engine/wire"
 )
 
-// FuzzParseFilter checks untrusted input: an accepted filter uses only existing
-// properties, and never a password.
+// FuzzParseFilter parses untrusted input. An accepted filter must use only existing properties, and no passwords.
 func FuzzParseFilter(f *testing.F) {
 	for _, s := range []string{
 		`{"eq":["$title","x"]}`, `{"title":{"$in":["a",null]},"age":{"$gt":1,"$lt":5}}`, `{"$nor":[{"age":1}]}`,

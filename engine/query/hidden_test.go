@@ -9,15 +9,14 @@ import (
 	"restsrv/engine"
 )
 
-// name of the hidden attribute in these tests, and a name that does not exist
+// The name of the hidden attribute in these tests, and a name that does not exist.
 const (
 	hiddenName = "hiddn"
 	noName     = "absnt"
 )
 
-// people returns the classes person and team. person has the descendant lead.
-// where is the name of the class, person or lead, that has the hidden
-// properties.
+// people returns the classes person and team. person has the descendant lead. where is the name of the class that gets
+// the hidden properties, person or lead.
 func people(t *testing.T, where string, hidden ...*engine.Property) (person, team *engine.Class) {
 	t.Helper()
 	person = &engine.Class{Name: "person", Namespace: "t", Key: []string{"id"}, Semantic: "name", Properties: []*engine.Property{
@@ -50,7 +49,7 @@ func people(t *testing.T, where string, hidden ...*engine.Property) (person, tea
 
 func hidesName(p *engine.Property) bool { return strings.Contains(p.Name, hiddenName) }
 
-// hiddenKinds are properties of every type that parsers distinguish.
+// hiddenKinds returns properties of every type that parsers distinguish.
 func hiddenKinds(t *testing.T) map[string][]*engine.Property {
 	other := initialised(t, &engine.Class{Name: "other", Namespace: "t", Key: []string{"id"}, Properties: []*engine.Property{{Name: "id", Type: engine.Int}, {Name: "name", Type: engine.String}}})
 	kinds := map[string][]*engine.Property{
@@ -70,13 +69,12 @@ func hiddenKinds(t *testing.T) map[string][]*engine.Property {
 	return kinds
 }
 
-// mentioned are the ways to name a property N: itself, through references and
-// collections, as a part of a struct, as a reference on a path, and in other
-// letter case.
+// mentioned lists the ways to name a property N: itself, through references and collections, as a part of a struct, as
+// a reference on a path, and in other letter case.
 var mentioned = []string{"N", "boss.N", "boss.boss.N", "pals.N", "team.lead.N", "boss.team.lead.pals.N", "addr.N", "addr$N", "boss.addr.N",
 	"N.name", "N.id", "N._id", "N.__class", "N.n", "N$name", "boss.N.name", "N.N", "N_str", "$N"}
 
-// mentioningFilters are filters with N for the name.
+// mentioningFilters are filters in which N is the name of a property.
 var mentioningFilters = []string{
 	`{"N":1}`, `{"N":"a"}`, `{"N":null}`, `{"N":[1]}`, `{"N":{}}`, `{"N":{"$eq":1}}`, `{"N":{"$ne":"a"}}`, `{"N":{"$gt":"2020-01-01"}}`, `{"N":{"$in":[1,"a"]}}`,
 	`{"N":{"$nin":[]}}`, `{"N":{"$exists":true}}`, `{"N":{"$regex":"a","$options":"i"}}`, `{"N":{"$not":{"$eq":1}}}`, `{"N":{"0":1}}`, `{"name":"x","N":1}`,
@@ -96,15 +94,15 @@ var mentioningFilters = []string{
 	`[{"eq":["$N",1]}]`,
 }
 
-// mentioningOthers is other JSON that names properties, by its reader.
+// mentioningOthers contains other JSON with the name N of a property, by the parser that reads it.
 var mentioningOthers = map[string][]string{
 	"sort":      {`{"N":1}`, `{"name":1,"N":-1}`, `[{"property":"N","mode":1}]`, `{"N":3}`},
 	"aggregate": {`{"fields":{"x":"$N"}}`, `{"fields":{"x":{"upper":["$N"]}}}`, `{"aggregates":{"x":{"count":["$N"]}}}`, `{"aggregates":{"x":{"sum":["$N"]}}}`, `{"aggregates":{"x":{"max":["$N"]}}}`, `{"fields":{"x":"$name"},"filter":{"N":1}}`, `{"fields":{"x":"$name"},"sort":{"N":1}}`},
 	"enrich":    {`["N"]`, `[["N"]]`, `[["boss","N"]]`, `["boss|N"]`, `[["pals","boss","N","name"]]`},
 }
 
-// mentioningReaders are the public parsers of JSON or text that names properties
-// of a class. They return their result as text.
+// mentioningReaders are the exported parsers of JSON or text that names properties of a class. They return their
+// result as text.
 var mentioningReaders = map[string]func(c *engine.Class, source string) string{
 	"filter": func(c *engine.Class, source string) string {
 		f, err := ParseFilter(c, jsonOf(source), time.Time{})
@@ -175,7 +173,7 @@ func loaded(all []*engine.Load) string {
 	return text
 }
 
-// sources returns the input of a reader, with N for the name.
+// sources returns the inputs for a parser, with N as the name.
 func sources(reader string) []string {
 	switch {
 	case reader == "filter":
@@ -186,7 +184,7 @@ func sources(reader string) []string {
 	return mentioned
 }
 
-// named2 combines all ways to mention a name with all sources.
+// named2 combines all ways to mention a name with all templates.
 func named2(templates []string) (all []string) {
 	for _, s := range templates {
 		for _, way := range mentioned {
@@ -197,10 +195,9 @@ func named2(templates []string) (all []string) {
 	return all
 }
 
-// TestHiddenIsUnknown: in a view, every parser of queries treats a hidden
-// attribute of any type like an unknown name: the bytes are equal except for the
-// name. The class itself treats them differently, which shows that the test can
-// fail.
+// TestHiddenIsUnknown checks that for a view, every parser treats a hidden attribute of any type like an unknown name:
+// the results must be equal, byte by byte, except for the name. For the class itself the results differ, which shows
+// that the test can fail.
 func TestHiddenIsUnknown(t *testing.T) {
 	distinguished := map[string]bool{}
 	for kind, properties := range hiddenKinds(t) {

@@ -8,8 +8,7 @@ import (
 	"restsrv/engine"
 )
 
-// landmarksMark is the first byte of a cursor with landmarks. A cursor with values begins
-// with a bracket.
+// landmarksMark is the first byte of a cursor with landmarks. The first byte of a cursor with values is a bracket.
 const landmarksMark = '~'
 
 // landmarkSize is the size of a landmark in a cursor, in bytes.
@@ -51,7 +50,7 @@ func flag(v bool) byte {
 	return 0
 }
 
-// textOf returns the text of a value if its type can have long text.
+// textOf returns the text of a value. ok is false if the type of the value cannot have long text.
 func textOf(v any) (text string, ok bool) {
 	switch v := v.(type) {
 	case string:
@@ -73,10 +72,12 @@ func sizeOf(at engine.Position) (n int) {
 	return n
 }
 
-// landmarks returns the landmarks for a cursor that marks the end of a page. The next page begins at the first landmark
-// whose item is unchanged (see engine.Position). They are in this order: the last item of the page; the item after the
-// page, if there is one; the other items of the page, from the last to the first; and if these are fewer than
-// CursorItems, landmarks from the cursor of the request (q.After).
+// landmarks returns the landmarks for a cursor that marks the end of a page. The next page begins at the first
+// landmark with an unchanged item (see engine.Position). The landmarks are, in this order:
+//   - the last item of the page
+//   - the item after the page, if there is one
+//   - the other items of the page, from the last to the first
+//   - if the page has fewer than CursorItems items, landmarks of the cursor in the request (q.After)
 func landmarks(q *engine.Query, page []engine.Position, next *engine.Position) (all []engine.Landmark) {
 	last := len(page) - 1
 	all = append(all, engine.Landmark{Sequence: page[last].Sequence, Digest: DigestOf(page[last])})

@@ -7,7 +7,7 @@ import (
 	"restsrv/engine"
 )
 
-// Limits of a LoadSet: each path costs a SQL statement.
+// Limits of a LoadSet. They are needed because each path costs a SQL statement.
 const (
 	maxLoads    = 250
 	maxLoadPath = 16 // names in one path
@@ -16,8 +16,8 @@ const (
 // MaxLoadDepth is the maximum depth for LoadSet.Nested.
 const MaxLoadDepth = 5
 
-// LoadSet collects the references and collections to load with the items of a query, as
-// a tree of paths without duplicates.
+// LoadSet collects the references and collections to load with the items of a query. It is a tree of paths without
+// duplicates.
 type LoadSet struct {
 	Roots []*engine.Load
 	class *engine.Class
@@ -79,13 +79,12 @@ func propertiesNamed(c *engine.Class, name string) (all []*engine.Property) {
 	return all
 }
 
-// loadPath is a path through references and collections. Its last property may
-// be of any type.
+// loadPath is a path through references and collections. Its last property may have any type.
 type loadPath []*engine.Property
 
 // continuePath appends an attribute to the path from, and returns the new paths. If from is empty, the attribute
-// belongs to the class of the set. There are several paths if descendants have different attributes with that name,
-// and none if no class has one.
+// belongs to the class of the set. If descendants have different attributes with this name, there are several paths.
+// If no class has such an attribute, the result is empty.
 func (l *LoadSet) continuePath(from loadPath, name string) (all []loadPath) {
 	c := l.class
 	if len(from) > 0 {
@@ -101,9 +100,10 @@ func (l *LoadSet) continuePath(from loadPath, name string) (all []loadPath) {
 	return all
 }
 
-// Eager adds the paths of an _eager parameter: names separated by |. In owner|town, owner is an attribute of the
-// class, and town is an attribute of the class, of the object that owner leads to, or both: then both paths are
-// added. A name with dots, such as owner.town, is always a path from the class. source names the input in errors.
+// Eager adds the paths of an _eager parameter, which consists of names separated by |. In owner|town, owner is an
+// attribute of the class. town is an attribute of the class, or of the object to which owner leads; if it is an
+// attribute of both, both paths are added. A name with dots, such as owner.town, is always a path from the class.
+// source names the input in errors.
 func (l *LoadSet) Eager(source, text string) error {
 	var before []loadPath
 	for _, name := range strings.Split(text, "|") {
@@ -135,7 +135,7 @@ func (l *LoadSet) Eager(source, text string) error {
 	return nil
 }
 
-// resolvePath returns the paths that the names describe, beginning at the class.
+// resolvePath returns the paths that the names describe. The first name is an attribute of the class.
 func (l *LoadSet) resolvePath(source string, names []string) ([]loadPath, error) {
 	paths := []loadPath{nil}
 	for _, name := range names {
@@ -164,8 +164,8 @@ func (l *LoadSet) unknownError(source string, c *engine.Class, name string) erro
 	return e
 }
 
-// add adds a path to the tree. If its last property is neither a reference nor a
-// collection, only the path before it is added.
+// add adds a path to the tree. If its last property is neither a reference nor a collection, add leaves out this
+// property.
 func (l *LoadSet) add(source string, p loadPath) error {
 	if len(p) > maxLoadPath {
 		return engine.Errorf(engine.Invalid, "path", "%s: a path has at most %d names", source, maxLoadPath)
@@ -188,8 +188,8 @@ func (l *LoadSet) add(source string, p loadPath) error {
 	return nil
 }
 
-// nextLoad finds the load of property p in level, which is one level of the tree. If there is none, it adds one. It
-// returns the level and the load.
+// nextLoad finds the load of property p in level, one level of the tree, or adds a new load. It returns the level and
+// the load.
 func nextLoad(level []*engine.Load, p *engine.Property) ([]*engine.Load, *engine.Load) {
 	for _, l := range level {
 		if l.Property.Name == p.Name && l.Property.Definition == p.Definition {
@@ -221,8 +221,7 @@ func (l *LoadSet) addNested(c *engine.Class, from loadPath, depth int) error {
 	return nil
 }
 
-// Enrichment adds the paths in forceEnrichment: arrays of names, or text as in
-// _eager.
+// Enrichment adds the paths in the parameter forceEnrichment. A path is an array of names, or a text as in _eager.
 func (l *LoadSet) Enrichment(v any) error {
 	const source = "forceEnrichment"
 	wrong := engine.Errorf(engine.Invalid, "path", `%s takes an array of paths, such as [["town","region"],"author"]`, source)

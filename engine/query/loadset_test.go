@@ -8,8 +8,8 @@ import (
 	"restsrv/engine"
 )
 
-// atlas returns a class of towns: region.country.towns, twin, mayor. Its
-// descendant district has a guide.
+// atlas returns a class town with the path region.country.towns and the references twin and mayor. Its descendant
+// district has a guide.
 func atlas(t testing.TB) *engine.Class {
 	t.Helper()
 	class := func(name string, properties ...*engine.Property) *engine.Class {
@@ -67,14 +67,14 @@ func TestEager(t *testing.T) {
 		"mayor|region":            "mayor region",
 		"region|country":          "region(country)",
 		"region|country|towns":    "region(country(towns))",
-		"region|twin":             "region(twin) twin", // both meanings
+		"region|twin":             "region(twin) twin", // twin of the town and twin of the region
 		"region|twin|mayor":       "region(twin) twin(mayor) mayor",
 		"region.country":          "region(country)",
 		"region.country|mayor":    "region(country) mayor",
 		"region.country.name":     "region(country)",
 		"region|region":           "region",
 		"|region||mayor|":         "region mayor",
-		"guide":                   "guide", // attribute of a descendant
+		"guide":                   "guide", // an attribute of a descendant
 		"guide.home.region":       "guide(home(region))",
 		"region.country.towns.id": "region(country(towns))",
 	} {
@@ -110,8 +110,8 @@ func sorted(tree string) string {
 	return strings.Join(parts, " ")
 }
 
-// TestEagerRefused: a name that is neither an attribute nor the continuation of
-// a path is an error, which contains the name.
+// TestEagerRefused checks that a name is refused if it is neither an attribute nor the continuation of a path. The
+// error must contain the name.
 func TestEagerRefused(t *testing.T) {
 	for in, want := range map[string]string{
 		"nothing":                            `class town has no attribute \"nothing\"`,
@@ -128,8 +128,8 @@ func TestEagerRefused(t *testing.T) {
 	}
 }
 
-// TestAlwaysEager: attributes with eagerLoading are loaded for items of the
-// class itself, but not for nested ones.
+// TestAlwaysEager checks that attributes with eagerLoading are loaded for items of the class itself, but not for
+// nested items.
 func TestAlwaysEager(t *testing.T) {
 	c := atlas(t)
 	c.Property("region").Eager = true
@@ -139,7 +139,7 @@ func TestAlwaysEager(t *testing.T) {
 	}
 }
 
-// TestNested: nestingDepth loads all levels, limited by the number of paths.
+// TestNested checks that nestingDepth loads all relations down to this depth, and that the number of paths is limited.
 func TestNested(t *testing.T) {
 	l := NewLoadSet(atlas(t))
 	if err := l.Nested(1); err != nil || sorted(tree(l.Roots)) != "guide mayor region twin" {

@@ -13,7 +13,7 @@ var valueOperators = append(slices.Sorted(maps.Keys(mongoCompare)), "$in", "$nin
 
 var mongoCompare = map[string]engine.Op{"$eq": engine.OpEq, "$ne": engine.OpNe, "$lt": engine.OpLt, "$lte": engine.OpLte, "$gt": engine.OpGt, "$gte": engine.OpGte}
 
-// parseOperators reads Mongo-style conditions on a path, such as {"$gt":1,"$lt":5}.
+// parseOperators parses conditions in Mongo style on the operand o, such as {"$gt":1,"$lt":5}.
 func (p conditionParser) parseOperators(o operand, ops engine.Fields, depth int) (*engine.Filter, error) {
 	if len(ops) == 0 {
 		return nil, badFilter("%s has an empty condition", describeOperand(o))
@@ -72,8 +72,8 @@ func (p conditionParser) parseOperator(o operand, op engine.Field, ops engine.Fi
 	return nil, unknownOperator(op.Name, valueOperators)
 }
 
-// mongoValue compares an operand with a value in a condition in Mongo style. There, a text such as "$name" is never a
-// path, and an object is a function such as {"date":["today"]}.
+// mongoValue compares an operand with a value in a condition in Mongo style. In this style, a text such as "$name" is
+// never a path. An object is a function such as {"date":["today"]}.
 func (p conditionParser) mongoValue(op engine.Op, o operand, v any, depth int) (*engine.Filter, error) {
 	if _, isObject := v.(engine.Fields); isObject && !o.expr.Type.JSON() {
 		right, err := p.parseOperand(v, depth)

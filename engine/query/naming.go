@@ -11,15 +11,14 @@ import (
 const MaxNames = 500
 
 // NamesOneOf returns a filter for items of c by an attribute that names subjects, such as accounts. path leads to the
-// attribute, maybe through references and collections. The filter matches items if the value of the attribute is one
-// of the subjects or, for a reference, if the id of its target is. The error is Invalid.
+// attribute, possibly through references and collections. The filter matches items in which the value of the attribute
+// is one of the subjects. For a reference, the id of its target counts as the value. The error is Invalid.
 func NamesOneOf(c *engine.Class, path string, subjects []any) (*engine.Filter, error) {
 	return ParseFilter(c, engine.Fields{{Name: "in", Value: []any{"$" + path, subjects}}}, time.Time{})
 }
 
-// Naming returns the same filter as NamesOneOf, for any number of subjects. It ignores
-// subjects that are not values of the attribute's type. The error is Invalid if the path
-// does not exist.
+// Naming returns the same filter as NamesOneOf, but accepts any number of subjects. It ignores subjects that are not
+// values of the attribute's type. If the path does not exist, the error is Invalid.
 func Naming(c *engine.Class, path string, subjects []string) (*engine.Filter, error) {
 	if _, err := NamesOneOf(c, path, nil); err != nil {
 		return engine.Never(), err

@@ -7,15 +7,14 @@ import (
 	"restsrv/engine"
 )
 
-// maxDigits is the maximum number of digits of a number in an expression. All
-// databases compute numbers of this length exactly.
+// maxDigits is the maximum number of digits of a number in an expression. All databases compute numbers up to this
+// length exactly.
 const maxDigits = 8000
 
-// operandParser reads the arguments of conditions and functions.
+// operandParser parses the arguments of conditions and functions.
 type operandParser struct{ parser }
 
-// parseOperand reads an argument: "$path", an object that is a function, or a
-// literal.
+// parseOperand parses an argument: "$path", an object that is a function, or a literal.
 func (p operandParser) parseOperand(v any, depth int) (operand, error) {
 	switch v := v.(type) {
 	case string:
@@ -54,8 +53,8 @@ func (p operandParser) parseOperand(v any, depth int) (operand, error) {
 	return operand{literal: v}, nil
 }
 
-// accountValue returns the value of a variable of the account. The error is Invalid if the
-// account lacks it.
+// accountValue returns the value of a variable of the account. If the account does not have the variable, the error is
+// Invalid.
 func (p operandParser) accountValue(name string) (operand, error) {
 	if p.variable == nil {
 		return operand{}, badFilter("unknown variable %s: known are $$now and $$today", engine.Quote(name))
@@ -67,8 +66,8 @@ func (p operandParser) accountValue(name string) (operand, error) {
 	return operand{literal: v}, nil
 }
 
-// queryTime returns the time of the query, or the midnight before it if what is
-// engine.Today.
+// queryTime returns an expression for the time of the query. If what is engine.Today, it is the last midnight before
+// that time.
 func (p operandParser) queryTime(what any) *engine.Expr {
 	e := &engine.Expr{Op: engine.OpNow, Type: engine.DateTime, Value: what}
 	if !p.now.IsZero() {
@@ -77,8 +76,8 @@ func (p operandParser) queryTime(what any) *engine.Expr {
 	return e
 }
 
-// constantDate resolves {"date":["2020-01-01"]} and {"now":[]} where only a
-// constant is allowed. It returns any other value unchanged.
+// constantDate returns the value of {"date":["2020-01-01"]} and {"now":[]}, in places where only a constant is
+// allowed. It returns any other value unchanged.
 func (p operandParser) constantDate(v any) (any, error) {
 	if _, ok := v.(engine.Fields); !ok {
 		return v, nil
@@ -97,8 +96,7 @@ func (p operandParser) constantDate(v any) (any, error) {
 	return nil, badFilter("a list takes values, found %s", describeOperand(o))
 }
 
-// parseDate reads {"date":[v]}. v is "today", "now" or a date; without v, it is the time of
-// the query.
+// parseDate parses {"date":[v]}. v is "today", "now" or a date. Without v, the value is the time of the query.
 func (p operandParser) parseDate(args []any, depth int) (*engine.Expr, error) {
 	if len(args) == 0 {
 		return p.queryTime(nil), nil
@@ -112,8 +110,7 @@ func (p operandParser) parseDate(args []any, depth int) (*engine.Expr, error) {
 	return p.dateArgument("date", args[0], depth)
 }
 
-// parseArguments reads the arguments of a function. It refuses fewer than least and more
-// than most arguments.
+// parseArguments parses the arguments of a function. It refuses fewer than least or more than most arguments.
 func (p operandParser) parseArguments(name string, args []any, least, most, depth int) ([]operand, error) {
 	if len(args) < least || len(args) > most {
 		return nil, badFilter("%s takes %s, found %d", name, howMany(least, most), len(args))
@@ -157,7 +154,7 @@ func numberArgument(name string, o operand) (*engine.Expr, error) {
 	return toNumber(o.expr), nil
 }
 
-// textArgument converts an operand that is text to a text expression.
+// textArgument converts an operand to a text expression. The operand must be text.
 func textArgument(name string, o operand) (*engine.Expr, error) {
 	if o.expr == nil {
 		if o.literal == nil {
@@ -174,8 +171,7 @@ func textArgument(name string, o operand) (*engine.Expr, error) {
 	return o.expr, nil
 }
 
-// dateArgument reads an argument that should be a date. Text is converted if it is an ISO
-// 8601 date.
+// dateArgument parses an argument that should be a date. A text is converted to a date if it has the form of ISO 8601.
 func (p operandParser) dateArgument(name string, v any, depth int) (*engine.Expr, error) {
 	o, err := p.parseOperand(v, depth)
 	if err != nil {
@@ -196,7 +192,7 @@ func (p operandParser) dateArgument(name string, v any, depth int) (*engine.Expr
 	return o.expr, nil
 }
 
-// literalInt reads an argument that must be a literal integer.
+// literalInt parses an argument that must be a literal integer.
 func literalInt(name string, v any, limit int64) (int64, error) {
 	n, ok := engine.CastInt(v)
 	if !ok || n < -limit || n > limit {
@@ -205,7 +201,7 @@ func literalInt(name string, v any, limit int64) (int64, error) {
 	return n, nil
 }
 
-// checkDigits refuses expressions with numbers that could grow too long.
+// checkDigits refuses an expression if its numbers could become too long.
 func checkDigits(e *engine.Expr) (*engine.Expr, error) {
 	if e.Digits > maxDigits {
 		return nil, badFilter("%s could make numbers of more than %d digits here", e.Op, maxDigits)

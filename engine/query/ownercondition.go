@@ -7,20 +7,19 @@ import (
 	"restsrv/engine"
 )
 
-// ownerValue is the name of an attribute of the owner of a collection, as the parsers pass
-// it in the arguments of a function.
+// ownerValue is the name of an attribute of the owner of a collection. Parsers pass it as an argument of a function.
 type ownerValue string
 
-// ownedCondition is a condition of a class file that compares a property with attributes of the owner of a
-// collection. When the owner is known, the values of these attributes are cast to the type of the property.
+// ownedCondition is a condition of a class file that compares a property of the members of a collection with
+// attributes of the owner. When the owner is known, the values of these attributes are cast to the type of the
+// property.
 type ownedCondition struct {
 	left  operand
 	name  string // name of an operation in a list of conditions
 	right []operand
 }
 
-// findAttribute resolves a dotted path. If p.missing is set, an attribute that does not
-// exist counts as null.
+// findAttribute resolves a dotted path. If p.missing is not nil, an attribute that does not exist counts as null.
 func (p operandParser) findAttribute(c *engine.Class, dotted string) (operand, error) {
 	o, err := findPath(c, dotted)
 	if err != nil && p.missing != nil {
@@ -29,8 +28,8 @@ func (p operandParser) findAttribute(c *engine.Class, dotted string) (operand, e
 	return o, err
 }
 
-// noteMissing adds err to p.missing, unless the same error is there already. err is the error for an attribute that
-// does not exist. The result is null, as which the attribute counts.
+// noteMissing adds err, the error for an attribute that does not exist, to p.missing. It does not add the same error
+// twice. It returns null, because the attribute counts as null.
 func (p operandParser) noteMissing(err error) operand {
 	known := func(e error) bool { return e.Error() == err.Error() }
 	if !slices.ContainsFunc(*p.missing, known) {
@@ -63,7 +62,7 @@ func (p listParser) listedProperty(name string) (operand, error) {
 	return p.findAttribute(p.class, name)
 }
 
-// canContain reports whether an operand can be used with contains.
+// canContain reports whether the operand can be the first argument of contains.
 func (o operand) canContain() bool {
 	t := o.expr.Type
 	return t == engine.Collection || t == engine.Set || t.Textual() && !(o.expr.Op == engine.OpPath && o.isReference())
@@ -72,7 +71,7 @@ func (o operand) canContain() bool {
 // isOwned reports whether an operand is a value of the owner itself.
 func (o operand) isOwned() bool { return o.expr != nil && o.expr.Op == engine.OpOwner }
 
-// deferCondition returns a condition that is completed when the owner is known.
+// deferCondition returns a condition that is only completed when the owner is known.
 func (p listParser) deferCondition(o operand, name string, right []operand) (*engine.Filter, error) {
 	values := &engine.Expr{Op: engine.OpOwner, Type: engine.String}
 	for _, r := range right {
@@ -83,7 +82,7 @@ func (p listParser) deferCondition(o operand, name string, right []operand) (*en
 	return &engine.Filter{Op: engine.OpOwner, Left: o.expr, Right: values, Deferred: &ownedCondition{o, name, right}}, nil
 }
 
-// compareMissing compares a missing attribute, which counts as null, with values.
+// compareMissing compares an attribute that does not exist, and so counts as null, with values.
 func compareMissing(name string, right []operand) (*engine.Filter, error) {
 	switch op := engine.Op(name); {
 	case op == engine.OpIn:
@@ -126,8 +125,8 @@ func (c *ownedCondition) ForOwner(it *engine.Item) *engine.Filter {
 	return f
 }
 
-// literalOperand converts a value of an item to a literal. JSON that is not a plain value
-// counts as its text, because otherwise it could be read as a function.
+// literalOperand converts a value of an item to a literal. JSON that is not a plain value is converted to text,
+// because otherwise it could be taken for a function.
 func literalOperand(v any) operand {
 	switch v.(type) {
 	case []any, engine.Fields, engine.JSONText:

@@ -9,9 +9,9 @@ import (
 // maxPath is the maximum number of names in a path of a filter or a sort.
 const maxPath = 8
 
-// findPath resolves a dotted path of a filter. It consists of names of references
-// and collections, followed by an attribute, or by _id or _class (__class) for
-// the id or class of the item to which they lead. The error is Invalid.
+// findPath resolves a dotted path of a filter. The path consists of names of references and collections, followed by
+// an attribute. Instead of the attribute, it can end with _id or _class (__class): the id or class of the item to
+// which the references and collections lead. The error is Invalid.
 func findPath(c *engine.Class, dotted string) (operand, error) {
 	names := strings.Split(dotted, ".")
 	if len(names) > maxPath {
@@ -22,7 +22,7 @@ func findPath(c *engine.Class, dotted string) (operand, error) {
 		name := names[i]
 		last := i == len(names)-1
 		p := c.Property(name)
-		for p == nil && i+1 < len(names) { // a.b of a struct is a$b
+		for p == nil && i+1 < len(names) { // if a is a struct, the name of a.b is a$b
 			i++
 			name += "$" + names[i]
 			p, last = c.Property(name), i == len(names)-1
@@ -48,8 +48,8 @@ func findPath(c *engine.Class, dotted string) (operand, error) {
 	return operand{expr: engine.Attribute(path...)}, nil
 }
 
-// findSystem resolves the end of a path that is not a property. whole is the
-// name that was looked up, and name is its last part.
+// findSystem resolves the end of a path that is not a property. whole is the name that findPath has looked up, and
+// name is the last part of whole.
 func findSystem(c *engine.Class, path []*engine.Property, whole, name string) (operand, error) {
 	if whole != name {
 		return operand{}, engine.UnknownAttribute(c, strings.SplitN(whole, "$", 2)[0])

@@ -10,18 +10,19 @@ import (
 	"restsrv/engine"
 )
 
-// Limits of an expression after expansion of its repetitions. Within these
-// limits, PostgreSQL compiles it in a few milliseconds.
+// Limits of an expression after its repetitions are expanded. Within these limits, PostgreSQL compiles an expression
+// in a few milliseconds.
 const (
 	maxRegexAtoms  = 2000  // characters, classes and assertions
 	maxRegexRanges = 20000 // ranges of characters in all classes
 	maxRegexRepeat = 255   // the maximum that PostgreSQL accepts in braces
 )
 
-// TranslateRegexp translates an expression in RE2 syntax to an advanced regular expression of PostgreSQL. Both match
-// the same texts, with any collation: classes, and letters with the flag i, become lists of code points. The position
-// of a match and its groups may differ, so use the result only to test whether a text matches. Texts must not contain
-// U+0000. The error is Invalid if the expression is not RE2 syntax or too large.
+// TranslateRegexp translates an expression in RE2 syntax to an advanced regular expression of PostgreSQL. Both
+// expressions match the same texts. To be independent of collations, the result contains lists of code points instead
+// of classes, and instead of letters with the flag i. The position and the groups of a match may differ, so use the
+// result only to test whether a text matches. Texts must not contain U+0000. If the expression is not RE2 syntax or is
+// too large, the error is Invalid.
 func TranslateRegexp(pattern string) (string, error) {
 	parsed, err := syntax.Parse(pattern, syntax.Perl)
 	if err != nil {
@@ -33,15 +34,14 @@ func TranslateRegexp(pattern string) (string, error) {
 			engine.Quote(pattern), maxRegexAtoms, maxRegexRanges)
 	}
 	t := regexWriter{}
-	// An ARE in which ^ and $ match at lines, while . and classes match a
-	// newline.
+	// In this mode, ^ and $ match at lines, while . and classes match a newline.
 	t.b.WriteString("***:(?w)")
 	t.write(parsed)
 	return t.b.String(), nil
 }
 
-// regexSize counts atoms and ranges of classes after expansion of repetitions.
-// It stops counting when the limits are exceeded.
+// regexSize counts the atoms, and the ranges of classes, after repetitions are expanded. It stops counting when a
+// limit is exceeded.
 func regexSize(re *syntax.Regexp) (atoms, ranges int) {
 	switch re.Op {
 	case syntax.OpLiteral:
@@ -111,7 +111,7 @@ func (t *regexWriter) writeGroup(re *syntax.Regexp) {
 	t.b.WriteString("(?:")
 	for i, sub := range re.Sub {
 		if i > 0 {
-			t.b.WriteByte('|') // an OpAlternate: the other operators have one part
+			t.b.WriteByte('|') // only an OpAlternate has several parts
 		}
 		t.write(sub)
 	}
@@ -128,8 +128,8 @@ func (t *regexWriter) writeGroup(re *syntax.Regexp) {
 	}
 }
 
-// writeRepeat writes the repetition of a group. If a count is too large for braces,
-// it writes several groups.
+// writeRepeat writes the repetition of a group. If a count is too large for braces, it repeats the group several
+// times.
 func (t *regexWriter) writeRepeat(re *syntax.Regexp) {
 	least, most := re.Min, re.Max
 	part := func(least, most int) {
@@ -157,7 +157,7 @@ func (t *regexWriter) writeRepeat(re *syntax.Regexp) {
 	part(least, most)
 }
 
-// writeLiteral writes one character, in any letter case if fold is set.
+// writeLiteral writes one character. If fold is true, the result matches the character in any letter case.
 func (t *regexWriter) writeLiteral(r rune, fold bool) {
 	if fold {
 		all := []rune{r, r}
@@ -170,7 +170,7 @@ func (t *regexWriter) writeLiteral(r rune, fold bool) {
 		}
 	}
 	if r == 0 {
-		t.writeNever() // texts cannot contain it
+		t.writeNever() // never matches, because texts cannot contain U+0000
 		return
 	}
 	t.writePoint(r)
@@ -183,7 +183,7 @@ func (t *regexWriter) writeClass(ranges []rune) {
 	for i := 0; i+1 < len(ranges); i += 2 {
 		low, high := max(ranges[i], 1), ranges[i+1]
 		if low > high {
-			continue // U+0000 only
+			continue // the range contains only U+0000
 		}
 		t.writePoint(low)
 		if high > low {
@@ -201,8 +201,7 @@ func (t *regexWriter) writeClass(ranges []rune) {
 	t.b.WriteByte(']')
 }
 
-// writePoint writes a character: as itself if it has no special meaning, else by its
-// number.
+// writePoint writes a character: as itself if it has no special meaning, otherwise by its number.
 func (t *regexWriter) writePoint(r rune) {
 	if r < 0x80 && (unicode.IsLetter(r) || unicode.IsDigit(r) || r == ' ') {
 		t.b.WriteRune(r)

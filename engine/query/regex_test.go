@@ -8,8 +8,8 @@ import (
 	"restsrv/engine"
 )
 
-// TestTranslateRegexp checks the translated expressions. A test in
-// engine/store/postgres shows that PostgreSQL matches the same texts as Go.
+// TestTranslateRegexp checks the translated expressions. Tests in engine/store/postgres check that PostgreSQL matches
+// the same texts as Go.
 func TestTranslateRegexp(t *testing.T) {
 	for pattern, want := range map[string]string{
 		`a.b`:           `a[^\u000a]b`,

@@ -7,7 +7,7 @@ import (
 	"restsrv/engine"
 )
 
-// Limits of full text search. Longer text is cut, both in items and in queries.
+// Limits of full text search. Longer text is cut, in items and in queries.
 const (
 	maxWord        = 60      // letters of a word
 	maxWords       = 32      // words of a query
@@ -15,8 +15,8 @@ const (
 	maxSearch      = 1000    // bytes of a query
 )
 
-// Words splits text into the words that search uses: runs of letters, marks and
-// digits in lower case. Long words are cut.
+// Words splits text into words for the search: sequences of letters, marks and digits, in lower case. Long words are
+// cut.
 func Words(text string) []string {
 	var words []string
 	for word := range strings.FieldsFuncSeq(text, func(r rune) bool {
@@ -42,8 +42,8 @@ func cutWord(word string) string {
 	return word
 }
 
-// IndexedWords returns the distinct words by which search finds an item: those
-// of its properties marked for search, up to a limit. They contain no spaces.
+// IndexedWords returns the distinct words by which a search finds an item: the words of its properties that are marked
+// for search, up to a limit. The words contain no spaces.
 func IndexedWords(it *engine.Item) []string {
 	var words []string
 	seen := map[string]bool{}
@@ -66,14 +66,13 @@ func IndexedWords(it *engine.Item) []string {
 	return words
 }
 
-// isSearched reports whether the words of the property's value are stored for
-// search.
+// isSearched reports whether the words of the property's value are stored for search.
 func isSearched(p *engine.Property) bool {
 	return p.Search && p.Stored() && p.Type.Scalar() && p.Type != engine.Password
 }
 
-// Searched reports whether the words of the class's items are stored for
-// search. If not, search finds items with any text that contains the words.
+// Searched reports whether the words of the class's items are stored for search. If they are not, a search finds items
+// with a text that contains the words.
 func Searched(c *engine.Class) bool {
 	for _, p := range c.Properties {
 		if isSearched(p) {
@@ -94,8 +93,8 @@ func CheckSearch(text string) error {
 	return nil
 }
 
-// QueryWords returns the words of a search, up to a limit that a database can
-// handle. A search without words finds no items.
+// QueryWords returns the words of a search, up to a number that all databases can handle. A search without words finds
+// no items.
 func QueryWords(text string) []string {
 	words := Words(text)
 	return words[:min(len(words), maxWords)]

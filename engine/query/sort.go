@@ -13,9 +13,9 @@ func badSort(format string, args ...any) error {
 	return engine.Errorf(engine.Invalid, "sort", format, args...)
 }
 
-// ParseSort reads a sort object such as {"name": 1, "town.name": -1}, in which
-// 1 means ascending, or a list of terms as in class files, {"property": "name",
-// "mode": 1}, in which mode 1 means descending. The error is Invalid.
+// ParseSort parses a sort order in one of two forms. In an object such as {"name": 1, "town.name": -1}, 1 means
+// ascending. In a list of terms such as {"property": "name", "mode": 1}, the form of class files, mode 1 means
+// descending. The error is Invalid.
 func ParseSort(c *engine.Class, v any) ([]engine.Sort, error) {
 	if list, ok := v.([]any); ok {
 		return parseSortModes(c, list)
@@ -58,8 +58,7 @@ func parseSortModes(c *engine.Class, list []any) (sorts []engine.Sort, err error
 	return sorts, nil
 }
 
-// ParseSortList reads a sort order in the form of a query string:
-// -due,town.name. The error is Invalid.
+// ParseSortList parses a sort order in the form of a query string, such as -due,town.name. The error is Invalid.
 func ParseSortList(c *engine.Class, s string) (sorts []engine.Sort, err error) {
 	if s == "" {
 		return nil, nil
@@ -73,8 +72,8 @@ func ParseSortList(c *engine.Class, s string) (sorts []engine.Sort, err error) {
 	return sorts, nil
 }
 
-// addSort appends a term to an order. The error is Invalid if the path leads through a
-// collection, or when there are too many terms.
+// addSort appends a term to an order. If the path leads through a collection, or if there are too many terms, the
+// error is Invalid.
 func addSort(sorts []engine.Sort, c *engine.Class, path string, descending bool) ([]engine.Sort, error) {
 	if len(sorts) == maxSorts {
 		return nil, badSort("an order has at most %d terms", maxSorts)

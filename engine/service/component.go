@@ -6,10 +6,9 @@ import (
 	"restsrv/engine"
 )
 
-// The components of the server that an option can name, such as "ion://auth". Each has a type of
-// its own, and the script runtime offers only the functions of that type, even if the value in
-// it can do more. There are further components without such a type: repositories, metadata,
-// storages and engine.Access.
+// The components of the server that an option can name, such as "ion://auth". Each component has a type of its own.
+// The script runtime offers only the functions of this type, even if the embedded value has more. Some components have
+// no type here: repositories, metadata, storages and engine.Access.
 type (
 	Auth        struct{ Accounts }  // auth: the current account, and registration of accounts
 	ServiceAuth struct{ Accounts }  // wsAuth: checking passwords and tokens, and issuing tokens
@@ -21,16 +20,16 @@ type (
 	Lacking     string              // name of an IONDV component that restsrv does not have
 )
 
-// Accounts has the functions for accounts that services may use.
+// Accounts has the functions for accounts that services are allowed to use.
 type Accounts interface {
 	engine.Authenticator
 	engine.TokenIssuer
-	// Register creates an account without roles. The error is Invalid for a bad name or
-	// password, and also if the name is taken; then its reason is duplicate. If the letter case
-	// of names does not matter, a name is also taken by a name in another letter case.
+	// Register creates an account without roles. The error is Invalid if the name or the password is not acceptable.
+	// If the name is taken, the error is Invalid with reason duplicate. If the letter case of names does not matter, a
+	// name is also taken if it exists in another letter case.
 	Register(ctx context.Context, r Registration) (*engine.Account, error)
-	// Profile returns an account with the same content that Authenticate returns after a
-	// sign-in. The error is NotFound if the account does not exist or is disabled.
+	// Profile returns an account, with the same content as Authenticate returns after a sign-in. The error is NotFound
+	// if the account does not exist or is disabled.
 	Profile(ctx context.Context, id string) (*engine.Account, error)
 }
 
@@ -42,18 +41,18 @@ type Registration struct {
 	Properties engine.Fields // properties for applications
 }
 
-// Sequences are named counters that all processes of a database share. A number
-// is used up when it is returned, even if the work that needed it fails.
+// Sequences are named counters that all processes of a database share. A number that was returned is used up, even if
+// the work for which it was needed fails.
 type Sequences interface {
-	// NextNumber increments a counter and returns it; the first is 1.
+	// NextNumber increments a counter and returns the new number. The first number is 1.
 	NextNumber(ctx context.Context, name string) (int64, error)
-	// LastNumbers returns the last numbers of counters, by the names of the counters: of the
-	// counter with the given name, or of all counters if name is "". It does not include
-	// counters that have not been used.
+	// LastNumbers returns the last numbers of counters, by the names of the counters. If name is "", it returns those
+	// of all counters, otherwise only that of the counter with this name. It leaves out counters that have not been
+	// used.
 	LastNumbers(ctx context.Context, name string) (map[string]int64, error)
 	// SetNumber sets the last number of a counter. NextNumber then returns last + 1.
 	SetNumber(ctx context.Context, name string, last int64) error
 }
 
-// Get returns the setting with that name; ok is false if it does not exist.
+// Get returns the setting with that name. ok is false if the setting does not exist.
 func (s Settings) Get(name string) (value any, ok bool) { return engine.Fields(s).Get(name) }

@@ -9,9 +9,8 @@ import (
 	"restsrv/engine"
 )
 
-// Options are the options of a service in deploy.json as decoded JSON.
-// References to components, such as "ion://dataRepo", are already replaced by
-// the components.
+// Options are the decoded JSON options of a service in deploy.json. The values are components where deploy.json refers
+// to components, such as "ion://dataRepo".
 type Options map[string]any
 
 // String returns a text option, or "" if it is absent.
@@ -55,8 +54,7 @@ func (o Options) OneOf(name string, words ...string) (string, error) {
 	return "", fmt.Errorf("option %q takes one of %s, found %q", name, strings.Join(words, ", "), s)
 }
 
-// Handling returns the option "handling", lenient or strict. The default is
-// lenient.
+// Handling returns the option "handling", which is lenient or strict. The default is lenient.
 func (o Options) Handling() (engine.Handling, error) {
 	word, err := o.OneOf("handling", "lenient", "strict")
 	return engine.Handling(word == "strict"), err
@@ -98,7 +96,7 @@ func (o Options) FileStorage(name string, def engine.FileStorage) (engine.FileSt
 	}
 }
 
-// Unknown returns the sorted names of the options that are not known.
+// Unknown returns the sorted names of the options that are not in known.
 func (o Options) Unknown(known ...string) []string {
 	var names []string
 next:
@@ -126,7 +124,7 @@ func describeOption(v any) string {
 	return "a component"
 }
 
-// UnknownOption is the error of a module that got an option that it does not have.
+// UnknownOption is the error of a module for an option that the module does not have.
 type UnknownOption struct {
 	Module string
 	Name   string

@@ -19,8 +19,7 @@ type segment struct {
 	rest     bool           // matches the rest of the path, which may be empty
 }
 
-// IsMethod reports whether a route can have the method, which must be in upper
-// case.
+// IsMethod reports whether a route can have this method. The method must be in upper case.
 func IsMethod(method string) bool {
 	switch method {
 	case "GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "SEARCH", "COPY", "LOCK", "UNLOCK", "MOVE", "MKCOL",
@@ -87,8 +86,8 @@ func parseSegment(part string) (segment, error) {
 	return s, nil
 }
 
-// Key returns a text that is the same for patterns that match the same requests,
-// because it omits the names of parameters.
+// Key returns a text that identifies the requests that the pattern matches. It omits the names of parameters, so
+// patterns that match the same requests have the same key.
 func (p *Pattern) Key() string {
 	var b strings.Builder
 	for _, s := range p.segments {
@@ -111,7 +110,7 @@ func (p *Pattern) Key() string {
 	return b.String()
 }
 
-// splitPattern splits a path at the slashes outside parentheses. "" has no parts.
+// splitPattern splits a path at the slashes that are not in parentheses. The result is empty for the path "".
 func splitPattern(path string) []string {
 	if path == "" {
 		return nil
@@ -136,9 +135,8 @@ func splitPattern(path string) []string {
 	return append(parts, path[start:])
 }
 
-// Match reports whether an escaped path matches the pattern, and returns the
-// decoded parameters. It ignores the letter case of literal segments and one slash
-// at the end.
+// Match reports whether an escaped path matches the pattern, and returns the decoded parameters. It ignores the letter
+// case of literal segments, and one slash at the end of the path.
 func (p *Pattern) Match(path string) (params []Param, ok bool) {
 	rest := strings.TrimPrefix(path, "/")
 	more := rest != ""
@@ -157,7 +155,7 @@ func (p *Pattern) Match(path string) (params []Param, ok bool) {
 		var part string
 		part, rest, more = strings.Cut(rest, "/")
 		if more && rest == "" {
-			more = false // one trailing slash is optional
+			more = false // one slash at the end is ignored
 		}
 		value := part
 		if strings.IndexByte(part, '%') >= 0 {

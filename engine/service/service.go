@@ -16,19 +16,18 @@ import (
 	"restsrv/engine"
 )
 
-// Service answers the requests under /rest/{name}. Both builtins and scripts implement
-// it. A value is one immutable version of the service; a reload creates a new one.
+// Service handles the requests under /rest/{name}. Services in Go and scripts implement it. A value is one immutable
+// version of the service; a reload creates a new value.
 type Service interface {
-	// Routes lists the routes of the service; the first that matches is used.
+	// Routes lists the routes of the service. The first route that matches a request is used.
 	Routes() []Route
-	// Errors returns the form of the service's error answers.
+	// Errors returns the form of the service's error responses.
 	Errors() ErrorForm
 }
 
-// Route binds a method and a path to a handler. Path is relative to the service and
-// written as in Express 4: "/", "/:class/:id", "/:id?", "/:id(\\d+)", "*". Matching
-// ignores case and a trailing slash. A GET route also answers HEAD, unless HEAD has a
-// route of its own.
+// Route binds a method and a path to a handler. Path is relative to the service and written as in Express 4: "/",
+// "/:class/:id", "/:id?", "/:id(\\d+)", "*". Matching ignores letter case and a slash at the end. A GET route also
+// handles HEAD if there is no route for HEAD with the same path.
 type Route struct {
 	Method  string
 	Path    string
@@ -39,18 +38,18 @@ type Route struct {
 // DefaultMaxBody is the default of Route.MaxBody.
 const DefaultMaxBody = 10 << 20
 
-// Handler answers the requests of a route. It returns failures and must not write them.
+// Handler handles the requests of a route. It must return failures as errors, not write them to a response.
 type Handler func(ctx context.Context, r *Request) (*Response, error)
 
-// ErrorForm is the form of a service's error answers. If a request fails before the
-// service is called, TextErrors and PageErrors use the messages of IONDV.
+// ErrorForm is the form of a service's error responses. If a request fails before the service is called, TextErrors
+// and PageErrors use the messages of IONDV.
 type ErrorForm int
 
 // The forms of error answers.
 const (
 	ProblemErrors ErrorForm = iota // application/problem+json, RFC 9457
-	TextErrors                     // the message only: custom services
-	PageErrors                     // 400 and an HTML page: acceptor
+	TextErrors                     // only the message; used by custom services
+	PageErrors                     // status 400 and an HTML page; used by the acceptor
 )
 
 // Request is a request as a handler gets it.
@@ -66,9 +65,9 @@ type Request struct {
 	Host     string // as sent by the client
 	Secure   bool   // the request arrived over TLS
 	RemoteIP string
-	Body     io.Reader     // returns TooLarge after the MaxBody of the route
+	Body     io.Reader     // returns TooLarge after MaxBody bytes of the route
 	Input    engine.Memory // limits the memory for the body; nil means no limit
-	Answer   engine.Memory // limits the memory for the answer; nil means no limit
+	Answer   engine.Memory // limits the memory for the response; nil means no limit
 
 	query url.Values
 	read  []byte
@@ -77,7 +76,7 @@ type Request struct {
 	received, admitted int // bytes of the body that have arrived, and bytes of memory that are reserved for it
 }
 
-// Param is a named part of the path.
+// Param is a named part of the path of a request.
 type Param struct{ Name, Value string }
 
 // Param returns the decoded path parameter with that name, or "".
@@ -106,9 +105,10 @@ func (r *Request) Query() (url.Values, error) {
 	return r.query, nil
 }
 
-// ReadBody returns the whole body. The error is TooLarge if the body exceeds the limit of the
-// route. It is Invalid if the client sent fewer bytes than it announced, or if it declares a
-// charset other than UTF-8 for JSON. It is Unavailable if there is no memory for the body.
+// ReadBody returns the whole body. Errors:
+//   - TooLarge if the body exceeds the limit of the route
+//   - Invalid if the client sent fewer bytes than announced, or declared a charset other than UTF-8 for JSON
+//   - Unavailable if there is no memory for the body
 func (r *Request) ReadBody() ([]byte, error) {
 	if r.done || r.Body == nil {
 		return r.read, nil
@@ -138,11 +138,10 @@ func (r *Request) announcedLength() int {
 	return max(n, 0)
 }
 
-// admitBytes reserves memory when n more bytes of the body have arrived. Up to SmallBytes, a
-// body needs no reservation. Beyond that, admitBytes waits until there is memory for the
-// announced length. If the body is longer than announced, or has no announced length, admitBytes
-// reserves more memory as it arrives. If there is no memory then, it does not wait but returns
-// an error.
+// admitBytes must be called when n more bytes of the body have arrived. It reserves memory for them. Up to SmallBytes,
+// a body needs no reservation. Then admitBytes reserves the announced length, and waits until there is enough memory.
+// If the body is longer than announced, or has no announced length, admitBytes reserves more memory as the bytes
+// arrive. In this case it does not wait, but returns an error if there is not enough memory.
 func (r *Request) admitBytes(n int) error {
 	r.received += n
 	if r.received <= max(r.admitted, engine.SmallBytes) || r.Input == nil {
@@ -158,8 +157,8 @@ func (r *Request) admitBytes(n int) error {
 	return nil
 }
 
-// Stream returns the body for a caller that reads it in parts. The body can be read only once,
-// unless ReadBody has read it before. The reader returns the same errors as ReadBody.
+// Stream returns the body for a caller that reads it in parts. The body can be read only once, except if ReadBody has
+// read it before. The reader returns the same errors as ReadBody.
 func (r *Request) Stream() io.Reader {
 	if r.done || r.Body == nil {
 		return bytes.NewReader(r.read)
@@ -194,11 +193,10 @@ func (s *stream) Read(p []byte) (int, error) {
 	return n, &engine.Error{Code: engine.Invalid, Reason: "body", Message: "the body could not be read", Err: err}
 }
 
-// checkCharset refuses JSON in an encoding other than UTF-8, which is the only encoding
-// of JSON (RFC 8259 section 8.1).
+// checkCharset refuses JSON in an encoding other than UTF-8, because RFC 8259 section 8.1 allows only UTF-8.
 func (r *Request) checkCharset() error {
 	header := r.Header.Get("Content-Type")
-	if !strings.Contains(header, "=") { // nearly always, so that there is no need to parse
+	if !strings.Contains(header, "=") { // true for nearly all requests, and saves the parsing
 		return nil
 	}
 	t, params, err := mime.ParseMediaType(header)
@@ -223,9 +221,8 @@ func (r *Request) MediaType() string {
 	return t
 }
 
-// Handling returns the handling that the client prefers: the header Prefer contains
-// handling=strict or handling=lenient (RFC 7240 section 4.4). If there is no such header, it
-// returns def.
+// Handling returns the handling that the client prefers, if the header Prefer contains handling=strict or
+// handling=lenient (RFC 7240 section 4.4). Otherwise it returns def.
 func (r *Request) Handling(def engine.Handling) engine.Handling {
 	for _, line := range r.Header["Prefer"] {
 		for _, p := range strings.FieldsFunc(line, func(c rune) bool { return c == ',' || c == ';' }) {
@@ -240,11 +237,11 @@ func (r *Request) Handling(def engine.Handling) engine.Handling {
 	return def
 }
 
-// Response is the answer of a handler.
+// Response is the result of a handler.
 type Response struct {
 	Status      int    // 0 means 200
 	ContentType string // "" sends no header
-	ETag        string // if "", answers to GET get a weak ETag
+	ETag        string // if "", responses to GET get a weak ETag
 	Header      http.Header
 	Body        []byte
 	Done        func() // called after Body has been sent and may be reused; may be nil
@@ -280,13 +277,12 @@ func (r *Response) SetHeader(name, value string) {
 	r.Header.Add(name, value)
 }
 
-// maxWarning is the approximate limit of the text of a Warning header in bytes.
+// maxWarning is the approximate maximum length of the text of a Warning header in bytes.
 const maxWarning = 1 << 10
 
-// Warn adds a Warning header (RFC 7234 section 5.5) that lists ignored names, and returns its
-// text for the log. The names come from the client, so their length is limited: at most ten
-// names are listed, long names are cut, and the text has about 1 KiB at most. Characters that a
-// header cannot contain are escaped.
+// Warn adds a Warning header (RFC 7234 section 5.5) that lists ignored names, and returns the text of the header for
+// the log. The names come from the client, so the length is limited: Warn lists at most ten names, cuts long names,
+// and writes at most about 1 KiB. It escapes characters that a header cannot contain.
 func (r *Response) Warn(what string, names []string) string {
 	var b strings.Builder
 	b.WriteString(what + ":")
@@ -305,29 +301,27 @@ func (r *Response) Warn(what string, names []string) string {
 	return text
 }
 
-// Cursors converts a position in a list to a text, the cursor, and back. A client can send a
-// cursor back, but cannot read it, change it or use it for another list. query.CursorKey
-// implements Cursors.
+// Cursors converts a position in a list to a text, the cursor, and back. A client can send a cursor back, but cannot
+// read it, change it or use it for another list. query.CursorKey implements Cursors.
 type Cursors interface {
-	// Encode returns the cursor for the end of a page: a text of less than 1 KiB. q is the query
-	// of the list. page has the positions of the last items of the page: of query.CursorItems
-	// items, or of all items if the page has fewer. next is the position of the first item after
-	// the page, or nil if it is not known.
+	// Encode returns the cursor for the end of a page, a text of less than 1 KiB. q is the query of the list. page
+	// contains the positions of the last items of the page: of query.CursorItems items, or of all items if the page
+	// has fewer. next is the position of the first item after the page, or nil if this position is not known.
 	Encode(q *engine.Query, page []engine.Position, next *engine.Position) string
-	// Decode reads a cursor that Encode wrote for a list of the same class, filter, order
-	// and search. The error is Invalid.
+	// Decode reads a cursor. Encode must have written the cursor for a list of the same class, filter, order and
+	// search; otherwise the error is Invalid.
 	Decode(q *engine.Query, cursor string) (*engine.Position, error)
 }
 
-// Module creates a service from its options in deploy.json. The error describes the mistake in
-// one line; the mistake may be in the options or in the script.
+// Module creates a service from its options in deploy.json. If the options or the script contain a mistake, the error
+// describes it in one line.
 type Module func(env *Env, options Options) (Service, error)
 
-// Env has the parts of the server that a module can use.
+// Env contains the parts of the server that a module can use.
 type Env struct {
-	Service string // name under which the service is registered
+	Service string // name under which the service is registered in deploy.json
 	Meta    engine.MetaRepository
-	Data    engine.Repository // checks the permissions of the account in ctx
+	Data    engine.Repository // checks the permissions of the account in the context of a call
 	Tokens  engine.TokenIssuer
 	Files   engine.FileStorage // default of the option fileStorage
 	Replays Replays
