@@ -9,7 +9,7 @@ import (
 	"restsrv/engine"
 )
 
-// application finds the files of an application beside the repository.
+// application returns the files of an application that may exist beside the repository.
 func application(t *testing.T, name string) fs.FS {
 	t.Helper()
 	for _, up := range []string{"../../../shared/apps/", "../../../../shared/apps/"} {
@@ -21,7 +21,7 @@ func application(t *testing.T, name string) fs.FS {
 	return nil
 }
 
-// TestLibrary loads the classes of the application in testdata without faults.
+// TestLibrary loads the classes of the application in testdata. There must be no faults.
 func TestLibrary(t *testing.T) {
 	sources, faults := ReadDir(os.DirFS("../../cmd/restsrv/testdata/library"), "meta")
 	if len(faults) > 0 {
@@ -66,8 +66,8 @@ func TestLibrary(t *testing.T) {
 	}
 }
 
-// TestRealApplication loads the classes of a real application: it uses
-// every file except one of two that describe the same class.
+// TestRealApplication loads the classes of a real application. All files must be used, except one of two files that
+// describe the same class.
 func TestRealApplication(t *testing.T) {
 	sources, faults := ReadDir(application(t, "develop-and-test"), "meta")
 	if len(faults) > 0 {
@@ -101,7 +101,7 @@ func TestRealApplication(t *testing.T) {
 	if n := len(r.Classes()); n != 162 {
 		t.Errorf("got %d classes, want 162", n)
 	}
-	// The other warnings concern one-letter names in a display string.
+	// One warning is about the two files; the others are about names of one letter in a display string.
 	if errs, warnings := faults.Split(false); len(errs) > 0 || len(warnings) != 4 {
 		t.Errorf("got the faults %v and %d warnings, want no faults and 4 warnings:\n%v", errs, len(warnings), warnings)
 	}

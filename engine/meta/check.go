@@ -9,7 +9,7 @@ import (
 	"restsrv/engine/mistake"
 )
 
-// checkDraft checks the fields of a class that name attributes of the same class.
+// checkDraft checks the fields of a class that name attributes of this class.
 func (l *linker) checkDraft(d *draft) {
 	d.checkTrackers()
 	d.checkContainer()
@@ -17,10 +17,10 @@ func (l *linker) checkDraft(d *draft) {
 	d.checkDependencies()
 }
 
-// checkTrackers checks creationTracker, changeTracker, creatorTracker and editorTracker. Each names
-// the attribute in which the server records when, or by which account, an item was created or
-// changed. If the attribute is missing or has an unsuitable type, the tracker is removed. A fault
-// is reported only in the class that declares the tracker, not in its descendants.
+// checkTrackers checks creationTracker, changeTracker, creatorTracker and editorTracker. Each of them names an
+// attribute in which the server records the time or the account of the creation or of the last change. If the
+// attribute is missing or has an unsuitable type, the tracker is removed. A fault is reported only in the class that
+// declares the tracker, not in its descendants.
 func (d *draft) checkTrackers() {
 	c := d.class
 	for _, t := range []struct {
@@ -63,8 +63,8 @@ func (d *draft) checkTrackers() {
 	}
 }
 
-// checkContainer removes container, with a warning, if it does not name a reference of the class.
-// It is only a warning because the server does not use the field; forms do.
+// checkContainer removes the field container, with a warning, if it does not name a reference of the class. A warning
+// suffices, because only forms use the field.
 func (d *draft) checkContainer() {
 	name := d.class.Container
 	if name == "" {
@@ -102,8 +102,7 @@ func (d *draft) checkIndexes() {
 	d.class.Indexes = kept
 }
 
-// leftOut reports whether the class file declares an attribute with this name, but the attribute
-// was left out because of a mistake.
+// leftOut reports whether the class file declares an attribute with this name that was left out because of a mistake.
 func (d *draft) leftOut(name string) bool {
 	list, _ := d.Value("properties").([]any)
 	for i, v := range list {
@@ -116,8 +115,8 @@ func (d *draft) leftOut(name string) bool {
 	return false
 }
 
-// checkDependencies checks cacheDependencies, a list of paths such as customer.region. It removes a
-// path if one of its steps is not a reference or a collection.
+// checkDependencies checks cacheDependencies, a list of paths such as customer.region. It removes a path if a step of
+// the path is not a reference or a collection.
 func (d *draft) checkDependencies() {
 	c := d.class
 	kept := c.Dependencies[:0]
@@ -131,9 +130,8 @@ func (d *draft) checkDependencies() {
 	c.Dependencies = kept
 }
 
-// followPath follows a path of references and collections. If a step is not a reference or a
-// collection, it returns the name of this step, and at is the class that should have it. If the
-// whole path exists, at is nil.
+// followPath follows a path of references and collections. If a step is neither, it returns the name of this step, and
+// at is the class in which the step was looked for. If the whole path exists, at is nil.
 func followPath(c *engine.Class, path []string) (name string, at *engine.Class) {
 	for _, name := range path {
 		p := c.Property(name)

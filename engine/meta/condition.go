@@ -9,9 +9,8 @@ import (
 	"restsrv/engine/jsonfile"
 )
 
-// The operations of a condition list. In class files an operation is a number, the position in
-// these lists. attributeOperations applies if the condition names an attribute, and operations if
-// not.
+// The operations of a condition list. A class file contains the number of an operation, which is its position in one
+// of these lists: in attributeOperations if the condition names an attribute, otherwise in operations.
 var (
 	attributeOperations = []string{"eq", "ne", "empty", "nempty", "like", "lt", "gt", "lte", "gte", "in", "contains"}
 	operations          = []string{
@@ -20,12 +19,12 @@ var (
 	}
 )
 
-// translateConditions translates the conditions of a class file into a formula in function style,
-// such as {"eq": ["$state", "new"]}. c is the class to which the conditions apply.
+// translateConditions translates the conditions of a class file to a formula in function style, such as {"eq":
+// ["$state", "new"]}. c is the class to which the conditions apply.
 //
-// If v is an object, it is already such a formula. If v is an array, each element has the form
-// {"property", "operation", "value", "nestedConditions"}; all elements must hold. A value may be
-// $$now, $$today, or $name for an attribute of the item itself.
+// If v is an object, it already is such a formula. If v is an array, each element has the form {"property",
+// "operation", "value", "nestedConditions"}, and all elements must be true. A value can be $$now, $$today, or $name
+// for an attribute of the item itself.
 func translateConditions(c *engine.Class, v any) (engine.Fields, error) {
 	switch v := v.(type) {
 	case engine.Fields:
@@ -88,8 +87,7 @@ func translateCondition(c *engine.Class, v any) (engine.Fields, error) {
 	return newCall(names[op], append(args, values...)...), nil
 }
 
-// conditionValues returns the values of a condition as an array, with calls instead of $$now and
-// $$today.
+// conditionValues returns the values of a condition as an array. It replaces $$now and $$today by calls.
 func conditionValues(fields engine.Fields) []any {
 	v, _ := fields.Get("value")
 	list, ok := v.([]any)
@@ -131,9 +129,9 @@ func onAttribute(c *engine.Class, name, op string, values, nested []any) (engine
 	return nil, errors.New("operation " + op + " on " + engine.Quote(name) + " takes one value")
 }
 
-// translateContains translates the operation contains for the attribute with this name. If the
-// attribute is a collection, nested contains conditions on its members, or values contains the ids
-// of members. For other attributes, the operation searches in the text.
+// translateContains translates the operation contains for the attribute with this name. If the attribute is a
+// collection, either nested contains conditions on its members, or values contains the ids of members. If the
+// attribute is not a collection, the operation searches in the text of the attribute.
 func translateContains(c *engine.Class, name string, values, nested []any) (engine.Fields, error) {
 	p := c.Property(name)
 	if p == nil || p.Type != engine.Collection || p.Target == nil {

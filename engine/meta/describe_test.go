@@ -10,8 +10,8 @@ import (
 	"restsrv/engine/describe"
 )
 
-// The description of each class of a real application equals its file, with the
-// attributes in their order and with the namespace.
+// TestRealApplicationDescribed checks that the description of each class of a real application equals the class file.
+// In the description, the attributes must be in their order, and the namespace must be given.
 func TestRealApplicationDescribed(t *testing.T) {
 	sources, _ := ReadDir(application(t, "develop-and-test"), "meta")
 	r, _ := presented(t, application(t, "develop-and-test"), "develop-and-test")
@@ -25,7 +25,7 @@ func TestRealApplicationDescribed(t *testing.T) {
 		slices.SortStableFunc(v.([]any), func(a, b any) int { return cmp.Compare(orderNumber(a.(engine.Fields)), orderNumber(b.(engine.Fields))) })
 		fields = fields.With("namespace", "develop-and-test")
 		name, _ := fields.Get("name")
-		written[name.(string)] = fields // if two files describe a class, the last one counts
+		written[name.(string)] = fields // if two files describe the same class, the last one counts
 	}
 	length := 1
 	for _, c := range r.Classes() {
@@ -35,13 +35,13 @@ func TestRealApplicationDescribed(t *testing.T) {
 		}
 		length += len(got) + 1
 	}
-	if length != 357016 { // length of the response of IONDV to listMeta
+	if length != 357016 { // the length of IONDV's response to listMeta
 		t.Errorf("all classes: got %d bytes, want 357016", length)
 	}
 }
 
-// The description of a class includes the attributes of its ancestors and structs.
-// Fields that a short file omits are added.
+// TestDescribed checks that the description of a class includes the attributes of its ancestors and structures, and
+// the fields that a short file omits.
 func TestDescribed(t *testing.T) {
 	r, _ := presented(t, files(map[string]string{
 		"meta/passport.class.json":  `{"name": "passport", "isStruct": true, "key": ["number"], "properties": [{"name": "number", "type": "string", "nullable": true}, {"name": "by", "type": 0, "nullable": true}]}`,
@@ -95,8 +95,8 @@ func TestDescribed(t *testing.T) {
 	}
 }
 
-// The description of a view does not contain hidden attributes, and its other attributes do not
-// mention them.
+// TestDescribedInView checks that the description of a view contains neither hidden attributes nor references to them
+// in the other attributes.
 func TestDescribedInView(t *testing.T) {
 	r, _ := presented(t, files(map[string]string{
 		"meta/pay.class.json": `{"name": "pay", "ancestor": "note", "semantic": "title| |sum", "container": "boss", "creationTracker": "at", "changeTracker": "", "cacheDependencies": ["boss", "in"],

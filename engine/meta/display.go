@@ -9,12 +9,12 @@ import (
 	"restsrv/engine/suggest"
 )
 
-// piece matches one part of a display string, such as name or name[0,1], if it has the form of an
-// attribute path. Display strings separate their parts by |.
+// piece matches a part of a display string that has the form of an attribute path, such as name or name[0,1]. The
+// parts of a display string are separated by |.
 var piece = regexp.MustCompile(`^\s*([A-Za-z0-9_.]{2,})(?:\[\d+(?:,\d+)?\])?\s*$`)
 
-// checkDisplay checks a display string for items of class c, such as "name| |city". It adds a
-// warning if a part looks like the name of an attribute but would be shown as literal text.
+// checkDisplay checks a display string for items of class c, such as "name| |city". It adds a warning if a part looks
+// like the name of an attribute but will be displayed as literal text.
 func (l *linker) checkDisplay(a *attribute, c *engine.Class, source string) {
 	if source == "" {
 		return
@@ -43,11 +43,11 @@ func (l *linker) checkDisplay(a *attribute, c *engine.Class, source string) {
 	}
 }
 
-// compileDisplays checks the display strings of classes. It compiles the display strings that
-// references and collections declare for the objects they lead to.
+// compileDisplays checks the display strings of classes. It compiles the display strings that references and
+// collections declare for their target objects.
 func (l *linker) compileDisplays(usable []*draft) {
 	for _, d := range usable {
-		source, _ := d.Value("semantic").(string) // an inherited display string is checked in its own class
+		source, _ := d.Value("semantic").(string) // an inherited display string is checked in the class that declares it
 		l.checkDisplay(&attribute{Object: d.Object}, d.class, source)
 		for _, p := range d.class.Properties {
 			a := l.attributeOf(p)
@@ -56,7 +56,7 @@ func (l *linker) compileDisplays(usable []*draft) {
 			case isEmpty(a.Value("semantic")):
 			case !text:
 				l.warn(a, a.At("semantic"), jsonfile.Describe(a.Value("semantic")), `text such as "name| |city": the objects are shown as their own class says`)
-			case p.Nowhere || p.Type == engine.Custom && a.target != "": // the class does not exist, which is already reported
+			case p.Nowhere || p.Type == engine.Custom && a.target != "": // the class does not exist; this is already reported
 			case p.Type != engine.Reference && p.Type != engine.Collection:
 				l.warn(a, a.At("semantic"), jsonfile.Describe(source), "nothing: it has a meaning for references and collections only")
 			case p.Target != nil && !l.byName[p.Target.FullName].faulty:

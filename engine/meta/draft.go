@@ -10,28 +10,27 @@ import (
 	"restsrv/engine/mistake"
 )
 
-// draft is a class whose file is being read and linked. Load turns drafts into the classes of a
-// Repository.
+// draft is a class that is being read and linked. Load creates the classes of a Repository from the drafts.
 type draft struct {
 	jsonfile.Object
 	inline       bool
 	class        *engine.Class
-	own          []*attribute  // attributes that the class declares; expandStructures replaces structures by their parts
-	ancestor     string        // name of the ancestor as written, "" if the class has no ancestor
-	parent       *draft        // draft of the ancestor; nil if the class has no ancestor or it does not exist
-	label        engine.Fields // the display string if it is written as a formula, declared here or inherited
+	own          []*attribute  // attributes that the class itself declares; expandStructures replaces struct attributes by their parts
+	ancestor     string        // name of the ancestor as written; "" if the class has no ancestor
+	parent       *draft        // draft of the ancestor; nil if there is no ancestor or the ancestor does not exist
+	label        engine.Fields // declared or inherited display string, if it is written as a formula
 	labelled     *draft        // the draft that declares label
 	keyGiven     bool
 	otherKey     []string // the key as written, if it differs from the key of the ancestor
 	indexAt      []string // JSON paths of the composite indexes
 	dependencyAt []string // JSON paths of the entries of cacheDependencies
 	state        linkState
-	faulty       bool                  // the class has a fatal fault, so dependent classes are not checked
-	resolved     map[int]engine.Fields // changed entries of properties, by position; nil for an entry that is left out
+	faulty       bool                  // the class has a fatal fault, so classes that depend on it are not checked
+	resolved     map[int]engine.Fields // changed entries of the field properties, by position; nil for an entry that is left out
 }
 
-// classFields are the known fields of a class. history, metaVersion and semanticCached are accepted
-// but have no effect: the first two do not concern data, and display strings are always computed.
+// classFields are the known fields of a class. history, metaVersion and semanticCached are accepted but have no
+// effect: history and metaVersion do not concern data, and display strings are always computed.
 var classFields = []string{
 	"name", "namespace", "version", "caption", "key", "semantic", "ancestor", "abstract", "isStruct", "properties",
 	"creationTracker", "changeTracker", "creatorTracker", "editorTracker", "compositeIndexes", "semanticCached",
@@ -52,8 +51,8 @@ func isEmpty(v any) bool {
 	return false
 }
 
-// readHead reads the name, namespace and version of a class. If the class has no usable
-// name, readHead returns nil and the class is left out.
+// readHead reads the name, namespace and version of a class. If the class has no usable name, readHead returns nil,
+// and the class is left out.
 func readHead(s Source, namespace string, faults *engine.Faults) *draft {
 	fields, ok := s.Value.(engine.Fields)
 	d := &draft{Object: jsonfile.Object{File: s.File, Path: s.Path, Fields: fields, Faults: faults, Lenient: true}, inline: s.Inline}
@@ -78,7 +77,7 @@ func readHead(s Source, namespace string, faults *engine.Faults) *draft {
 	return d
 }
 
-// readBody reads the other fields of a class. It does not look at other classes.
+// readBody reads the other fields of a class. It does not need other classes.
 func (d *draft) readBody(types userTypes) {
 	c := d.class
 	d.WarnRepeated()
@@ -109,9 +108,9 @@ func (d *draft) readBody(types userTypes) {
 	d.parseProperties(types)
 }
 
-// parseAncestor reads the name of the ancestor. The values null, false and 0 mean that there is no
-// ancestor. Any other value that is not text leaves the class out, like the name of a missing
-// class, because the key, the table and the permissions of a class come from its ancestor.
+// parseAncestor reads the name of the ancestor. The values null, false and 0 mean that there is no ancestor. If the
+// value is neither of these nor text, the class is left out, as for an ancestor that does not exist: the key, the
+// table and the permissions of the class would come from the ancestor.
 func (d *draft) parseAncestor() {
 	v := d.Value("ancestor")
 	switch _, text := v.(string); {
@@ -123,7 +122,7 @@ func (d *draft) parseAncestor() {
 	}
 }
 
-// parseSemantic reads the display string: text, or a formula if it is an object.
+// parseSemantic reads the display string, which is a text or, as an object, a formula.
 func (d *draft) parseSemantic() {
 	if v, ok := d.Value("semantic").(engine.Fields); ok {
 		if len(v) > 0 {
@@ -134,8 +133,7 @@ func (d *draft) parseSemantic() {
 	d.class.Semantic = d.Text("semantic")
 }
 
-// parseKey reads an array of names or a single name. If the value has another type,
-// it counts as absent.
+// parseKey reads the key, which is an array of names or a single name. A value of another type counts as absent.
 func (d *draft) parseKey() {
 	switch v := d.Value("key").(type) {
 	case string:
@@ -160,8 +158,8 @@ func (d *draft) parseKey() {
 	d.keyGiven = len(d.class.Key) > 0
 }
 
-// readTexts reads an array of texts. It reports and skips elements that are not text or are empty.
-// The parameter one describes a valid element, for the report.
+// readTexts reads an array of texts. It reports and skips elements that are not text or are empty. The parameter one
+// is the description of a valid element in such a report.
 func readTexts(o jsonfile.Object, field, one string) []string {
 	var all []string
 	for i, v := range o.List(field) {
@@ -201,8 +199,8 @@ func (d *draft) parseIndexes() {
 	}
 }
 
-// validName reads the field name of o. If the value is not a valid name, validName reports it under
-// the rule, and ok is false.
+// validName reads the field name of o. If the value is not a valid name, validName reports rule as a mistake, and ok
+// is false.
 func validName(o jsonfile.Object, rule *mistake.Rule) (name string, ok bool) {
 	v := o.Value("name")
 	name, _ = v.(string)

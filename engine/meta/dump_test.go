@@ -95,7 +95,7 @@ type pair struct {
 	value any
 }
 
-// named writes a value with its name, unless the value is zero or nil.
+// named writes each value with its name. It leaves out values that are zero or nil.
 func named(b *strings.Builder, all []pair) {
 	for _, n := range all {
 		switch v := n.value.(type) {

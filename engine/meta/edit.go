@@ -10,8 +10,8 @@ import (
 	"restsrv/engine/mistake"
 )
 
-// edit returns the JSON value that the server uses instead of the one in the file. If keep is
-// false, the value counts as absent.
+// edit returns the JSON value that the server uses instead of the written value. If keep is false, the value counts as
+// absent.
 type edit func(written any) (used any, keep bool)
 
 // edits holds the edits of one file. The keys are JSON paths.
@@ -19,8 +19,8 @@ type edits map[string]edit
 
 func makeAbsent(any) (any, bool) { return nil, false }
 
-// addEdit records an edit for the value at a path of the file of o. The service meta describes
-// classes with these edits applied (see updateSource).
+// addEdit records an edit for the value at a path in the file of o. The edits are applied when the service meta
+// describes the class (see updateSource).
 func (l *linker) addEdit(o jsonfile.Object, path string, e edit) {
 	if l.edits == nil {
 		l.edits = map[string]edits{}
@@ -31,8 +31,8 @@ func (l *linker) addEdit(o jsonfile.Object, path string, e edit) {
 	l.edits[o.File][path] = e
 }
 
-// applyEdits returns the JSON value v with all edits at and below its path applied. If keep is
-// false, the value counts as absent.
+// applyEdits returns the JSON value v after the edits for its path and for the paths below it. If keep is false, the
+// value counts as absent.
 func (all edits) applyEdits(path string, v any) (used any, keep bool) {
 	switch list := v.(type) {
 	case []any:
@@ -58,9 +58,9 @@ func (all edits) applyEdits(path string, v any) (used any, keep bool) {
 	return v, true
 }
 
-// editAttributes applies all edits to the descriptions of attributes, so that the service meta
-// shows the values that the server uses. Formulas and conditions with an unknown attribute stay as
-// written: the server treats that attribute as null, but the file format has no notation for this.
+// editAttributes applies all edits to the descriptions of attributes, so that the service meta describes the values
+// that the server uses. Formulas and conditions with an unknown attribute are not edited: the server treats the
+// attribute as null, which the file format cannot express.
 func (l *linker) editAttributes() {
 	for _, f := range *l.faults {
 		if path, e := editFor(f); e != nil {
@@ -91,9 +91,9 @@ func (l *linker) editAttributes() {
 	}
 }
 
-// editRelation adds an edit for two kinds of attributes: an attribute that is always null or empty,
-// and a reference or collection that allows no class. The edit for the second kind keeps at least
-// one name in allowedSubclasses, since an empty list would allow all classes.
+// editRelation adds an edit for two kinds of attributes. The first is an attribute that is always null or empty. The
+// second is a reference or collection for which no class is allowed. Its edit keeps at least one name in
+// allowedSubclasses, because an empty list would allow all classes.
 func (l *linker) editRelation(p *engine.Property) {
 	if _, always := p.Formula.(null); always {
 		a := l.attributeOf(p)
@@ -113,9 +113,8 @@ func (l *linker) editRelation(p *engine.Property) {
 	}
 }
 
-// editFor returns the edit for a fault and the path of the value that the edit changes. It returns
-// no edit if the value stays as written, or if the code that found the fault has already changed
-// the value.
+// editFor returns the edit for a fault, and the path of the value to edit. It returns nil if the value stays as
+// written, or if the code that found the fault has already changed the value.
 func editFor(f engine.Fault) (path string, e edit) {
 	switch f.Code {
 	case mistake.NotText.Code, mistake.NotNumber.Code, mistake.NotArray.Code, mistake.NotObject.Code, mistake.OrderFraction.Code,
@@ -123,7 +122,7 @@ func editFor(f engine.Fault) (path string, e edit) {
 		mistake.OtherSide.Code, mistake.OtherSideType.Code, mistake.SubclassUnknown.Code:
 		return f.Path, makeAbsent
 	case mistake.SortingAttribute.Code, mistake.SelectionCondition.Code:
-		return jsonfile.Around(f.Path), makeAbsent // the path of the fault is a member of the object to remove
+		return jsonfile.Around(f.Path), makeAbsent // the path of the fault leads to a member of the object to remove
 	case mistake.SelectionMatrix.Code:
 		return jsonfile.Around(f.Path), func(written any) (any, bool) {
 			fields, _ := written.(engine.Fields)
@@ -142,8 +141,8 @@ func editFor(f engine.Fault) (path string, e edit) {
 	return "", nil
 }
 
-// updateSource sets Class.Source, from which the service meta describes the class. The description
-// is the class file with the values that the server uses.
+// updateSource sets Class.Source, from which the service meta describes the class: the class file with the values that
+// the server uses.
 func (l *linker) updateSource(d *draft) {
 	changes := l.edits[d.File]
 	var described engine.Fields
@@ -161,8 +160,8 @@ func (l *linker) updateSource(d *draft) {
 	d.class.Source = d.describeLinked(described)
 }
 
-// describeProperties returns the field properties of the class file with changes applied, and
-// without the attributes that are left out. written is the value in the file.
+// describeProperties returns the field properties of the class file, with changes applied and without the attributes
+// that are left out. written is the value in the file.
 func (d *draft) describeProperties(written any, changes edits) any {
 	list, ok := written.([]any)
 	if !ok {
@@ -183,8 +182,8 @@ func (d *draft) describeProperties(written any, changes edits) any {
 	return own
 }
 
-// describeLinked updates the fields that name attributes of the class: the key, trackers, indexes
-// and cacheDependencies. If the server uses other values than the file has, these replace them.
+// describeLinked updates the fields that name attributes of the class: the key, trackers, indexes and
+// cacheDependencies. It replaces values in the file by the values that the server uses.
 func (d *draft) describeLinked(f engine.Fields) engine.Fields {
 	c := d.class
 	if d.keyGiven || d.parent == nil && d.Value("key") != nil {

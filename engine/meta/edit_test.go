@@ -15,15 +15,15 @@ import (
 	"restsrv/engine/wire"
 )
 
-// asWritten lists the rules of mistakes that descriptions of classes still contain, because class
-// files cannot express how the server resolves them.
+// asWritten lists the rules of mistakes that the descriptions of classes still contain. Class files cannot express how
+// the server resolves these mistakes.
 var asWritten = []*mistake.Rule{
 	mistake.FormulaAttribute, mistake.FormulaInvalid, mistake.FormulaSkipped, mistake.ConditionsAttribute, mistake.SubclassUnknown,
 	mistake.TreeType, mistake.TreeCase, mistake.AttributeCase, mistake.ClassCase, mistake.TrackerText,
 }
 
-// faultyCases returns the files of the golden cases, and of the cases of the server
-// with mistakes, by name.
+// faultyCases returns the files of cases with mistakes, by the name of the case. These are the golden cases, and cases
+// of the server.
 func faultyCases(t *testing.T) map[string]map[string]string {
 	t.Helper()
 	files, err := filepath.Glob("testdata/*.txt")
@@ -43,7 +43,7 @@ func faultyCases(t *testing.T) map[string]map[string]string {
 		input, _, _ := strings.Cut(string(text), "-- want --\n")
 		for i, row := range strings.Split(input, "\n-- row: ") {
 			if at := strings.Index(row, "\n-- report"); at >= 0 {
-				row = row[:at+1] // files that come later replace others
+				row = row[:at+1] // later files replace earlier ones
 			}
 			name := filepath.Base(file)
 			if title, _, ok := strings.Cut(row, " --\n"); i > 0 && ok {
@@ -55,8 +55,7 @@ func faultyCases(t *testing.T) map[string]map[string]string {
 	return cases
 }
 
-// inlineStructures returns the structures among the classes in deploy.json. They have no
-// descriptions of their own.
+// inlineStructures returns the structures among the classes in deploy.json, because they have no descriptions.
 func inlineStructures(t *testing.T, text string) (all [][]byte) {
 	t.Helper()
 	if text == "" {
@@ -75,8 +74,8 @@ func inlineStructures(t *testing.T, text string) (all [][]byte) {
 	return all
 }
 
-// TestDescriptionsHaveNoMistakes takes class files with mistakes and loads the descriptions of
-// these classes as if they were class files. The descriptions must not contain the mistakes.
+// TestDescriptionsHaveNoMistakes loads class files with mistakes, and then loads the descriptions of these classes as
+// if they were class files. The descriptions must not contain the mistakes.
 func TestDescriptionsHaveNoMistakes(t *testing.T) {
 	resolved := 0
 	for name, parts := range faultyCases(t) {
@@ -118,8 +117,7 @@ func TestDescriptionsHaveNoMistakes(t *testing.T) {
 	}
 }
 
-// TestExpectedNamesExist checks that no fault proposes a class or an attribute that is
-// left out itself.
+// TestExpectedNamesExist checks that faults do not propose classes or attributes that are themselves left out.
 func TestExpectedNamesExist(t *testing.T) {
 	classes, attributes := 0, 0
 	for name, parts := range faultyCases(t) {

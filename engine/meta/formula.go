@@ -13,12 +13,11 @@ import (
 	"restsrv/engine/suggest"
 )
 
-// legacy matches a default value written as a formula in the old text syntax, such as
-// next(counter).
+// legacy matches a default value that is a formula in the old text syntax, such as next(counter).
 var legacy = regexp.MustCompile(`^\s*[A-Za-z]\w*\(.*\)\s*$`)
 
-// compileAll compiles the formulas of all classes. It compiles an inherited formula
-// again for each descendant, since a name may refer to another attribute there.
+// compileAll compiles the formulas of all classes. It compiles an inherited formula again for each descendant, because
+// a name in it may mean another attribute there.
 func (l *linker) compileAll(usable []*draft) {
 	for _, d := range usable {
 		if d.label != nil {
@@ -40,8 +39,8 @@ func (l *linker) compileAll(usable []*draft) {
 	}
 }
 
-// dropField removes a field from the description of a property in the service meta. It takes effect
-// at the end of compileAll, since descendants of the class still have to read the field.
+// dropField removes a field from the description of a property in the service meta. The field is removed only at the
+// end of compileAll, because descendants of the class still have to read it.
 func (l *linker) dropField(p *engine.Property, field string) {
 	l.dropped = append(l.dropped, func() {
 		if v, _ := p.Source.Get(field); v != nil {
@@ -50,10 +49,9 @@ func (l *linker) dropField(p *engine.Property, field string) {
 	})
 }
 
-// compileFormula compiles the formula in a field of an attribute. If any part cannot be compiled,
-// it reports the rule and returns nil, since the other parts alone could mean the opposite. There
-// are two exceptions, which are only reported: an unknown attribute counts as null, and text after
-// the last bracket is ignored.
+// compileFormula compiles the formula in a field of an attribute. If a part of the formula cannot be compiled, it
+// reports rule as a mistake and returns nil, because the remaining parts alone could mean the opposite. Two mistakes
+// are only reported: an unknown attribute counts as null, and text after the last bracket is ignored.
 func (l *linker) compileFormula(d *draft, a *attribute, rule *mistake.Rule, field string, source any) engine.Formula {
 	path := a.At(field)
 	f, notes, err := formula.CompileLenient(d.class, a.resolveParts(d.class, source), l.findClass)
@@ -74,15 +72,14 @@ func (l *linker) compileFormula(d *draft, a *attribute, rule *mistake.Rule, fiel
 	return f
 }
 
-// nameDefinition changes an error message about a missing attribute in the formula of a. The
-// message names class d, which may have inherited the formula. The result names the class that
-// declares the formula. All descendants then produce the same message, so report shows it only
-// once.
+// nameDefinition returns an error message about a missing attribute in the formula of a. The given message names class
+// d, which may have inherited the formula. The result names the class that declares the formula instead, so that all
+// descendants have the same message, and report shows it only once.
 func (a *attribute) nameDefinition(d *draft, text string) string {
 	return strings.Replace(text, "class "+d.class.FullName+" has no ", "class "+a.property.Definition+" has no ", 1)
 }
 
-// findClass does the work of engine.MetaRepository.Class until the repository exists.
+// findClass does the work of engine.MetaRepository.Class as long as the repository does not exist.
 func (l *linker) findClass(name string) (*engine.Class, error) {
 	if d := l.byName[name]; d != nil {
 		return d.class, nil
@@ -90,8 +87,8 @@ func (l *linker) findClass(name string) (*engine.Class, error) {
 	return nil, engine.NoClass(name)
 }
 
-// resolveParts changes the formula of a part so that its names can refer to other parts of the
-// structure: "$number" becomes "$passport$number" if the class has such an attribute.
+// resolveParts changes the formula v of a part of a structure so that its names can mean other parts of the same
+// structure: "$number" becomes "$passport$number" if the class has this attribute.
 func (a *attribute) resolveParts(c *engine.Class, v any) any {
 	if a.prefix == "" {
 		return v
@@ -120,8 +117,8 @@ func (a *attribute) resolveParts(c *engine.Class, v any) any {
 	return v
 }
 
-// readDefault reads defaultValue: a plain value, a variable such as $$now, or a formula. If the
-// default cannot be used, the attribute becomes optional, so that items can be created without it.
+// readDefault reads defaultValue: a plain value, a variable such as $$now, or a formula. If the default cannot be
+// used, the attribute becomes optional, so that items can still be created.
 func (l *linker) readDefault(d *draft, a *attribute, p *engine.Property) {
 	v, path := a.Value("defaultValue"), a.At("defaultValue")
 	if isEmpty(v) {
@@ -166,7 +163,7 @@ func defaultFits(a *attribute, p *engine.Property, t engine.PropertyType) bool {
 	return err == nil
 }
 
-// isStructured reports whether plain values of the type may be objects.
+// isStructured reports whether plain values of the type can be objects.
 func isStructured(t engine.PropertyType) bool {
 	switch t {
 	case engine.Custom, engine.Period, engine.Geo, engine.Schedule:
@@ -175,12 +172,12 @@ func isStructured(t engine.PropertyType) bool {
 	return false
 }
 
-// ofAccount matches variables that name a property of the account, such as $$department.
+// ofAccount matches a variable that is the name of an account property, such as $$department.
 var ofAccount = regexp.MustCompile(`^\$\$[A-Za-z_]\w*$`)
 
-// variableDefault returns the default for a variable such as $$now. It returns nil if the attribute
-// cannot hold the value of the variable. An unknown name stands for a property of the account. If
-// the account does not have that property, the attribute stays empty.
+// variableDefault returns the default for a variable such as $$now, or nil if the attribute cannot hold the value of
+// the variable. An unknown name means a property of the account. If the account does not have this property, the
+// attribute stays empty.
 func (l *linker) variableDefault(a *attribute, p *engine.Property, name string) engine.Formula {
 	known := []string{"$$uid", "$$name", "$$now"}
 	if !slices.Contains(known, name) {
@@ -199,11 +196,11 @@ func (l *linker) variableDefault(a *attribute, p *engine.Property, name string) 
 	return variable(name)
 }
 
-// accountProperty is a default value taken from a property of the account that creates the item.
-// The property is stored with the account, or the setting customProfile reads it from the data.
+// accountProperty is a default value: a property of the account that creates the item. The property is stored with the
+// account, or read from the data as the setting customProfile determines.
 type accountProperty struct {
 	name string
-	of   *engine.Property // the attribute with this default
+	of   *engine.Property // the attribute that has this default
 }
 
 // Needs implements engine.Formula.
@@ -212,9 +209,11 @@ func (accountProperty) Needs() [][]*engine.Property { return nil }
 // String returns the variable as it is written in class files.
 func (v accountProperty) String() string { return "$$" + v.name }
 
-// Eval returns the property of the account. It returns null if the request has no account, if the
-// account does not have the property, or if the attribute cannot hold the value. In the last case,
-// an error would not help, because the caller that creates the item cannot change the property.
+// Eval returns the property of the account. It returns null in these cases:
+//   - The request has no account.
+//   - The account does not have the property.
+//   - The attribute cannot hold the value. An error would not help here, because the caller cannot change the
+//     property.
 func (v accountProperty) Eval(ctx context.Context, _ *engine.Item, _ engine.FormulaData) (any, error) {
 	account := engine.AccountFrom(ctx)
 	if account == nil {
@@ -228,8 +227,8 @@ func (v accountProperty) Eval(ctx context.Context, _ *engine.Item, _ engine.Form
 	return value, nil
 }
 
-// variable is a default that is known when an item is created: $$now, or $$uid and
-// $$name of the account that creates it.
+// variable is a default that is known when an item is created: $$now, or $$uid or $$name of the account that creates
+// the item.
 type variable string
 
 // Needs implements engine.Formula.

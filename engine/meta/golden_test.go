@@ -16,8 +16,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the expected part of testdata")
 
-// TestGolden loads the class files and inline classes of each case and
-// compares the result: the faults, then the classes.
+// TestGolden loads the class files and inline classes of each case and compares the resulting faults and classes.
 func TestGolden(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txt")
 	if err != nil || len(files) == 0 {

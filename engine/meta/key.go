@@ -9,10 +9,9 @@ import (
 	"restsrv/engine/mistake"
 )
 
-// inheritKey sets the key of the class. All classes of a tree have the key of the topmost class,
-// since their items share a table. If a descendant declares another key, checkKey makes a unique
-// index of it. If the topmost class declares no key, the key is id. A structure need not have a
-// key.
+// inheritKey sets the key of the class. All classes of a tree have the key of the topmost class, because their items
+// share a table. If a descendant declares another key, checkKey adds a unique index for it instead. If the topmost
+// class declares no key, the key is id. A structure can be without a key.
 func (d *draft) inheritKey() {
 	c := d.class
 	if a := c.Ancestor; a != nil {
@@ -40,8 +39,8 @@ func (d *draft) inheritKey() {
 	d.addKey("id", engine.GUID)
 }
 
-// assignID lets the server generate the ids of a class that declares the attribute id but no key.
-// It applies to ids of type guid and string, unless the attribute has the field autoassigned.
+// assignID lets the server generate the ids of a class that declares the attribute id but no key. It does so for ids
+// of the types guid and string that do not have the field autoassigned.
 func (d *draft) assignID(id *attribute) {
 	p := id.property
 	if !id.assigning && (p.Type == engine.GUID || p.Type == engine.String) {
@@ -49,7 +48,8 @@ func (d *draft) assignID(id *attribute) {
 	}
 }
 
-// addKey adds an attribute to the class, before all others. The server generates its values.
+// addKey adds an attribute to the class, before all other attributes. The server generates the values of this
+// attribute.
 func (d *draft) addKey(name string, t engine.PropertyType) *engine.Property {
 	p := &engine.Property{Name: name, Caption: name, Type: t, Autoassigned: true, Definition: d.class.FullName}
 	for _, own := range d.own {
@@ -60,8 +60,7 @@ func (d *draft) addKey(name string, t engine.PropertyType) *engine.Property {
 	return p
 }
 
-// declaredAttribute returns the attribute with this name if the class itself declares it, or
-// else nil.
+// declaredAttribute returns the attribute with this name if the class itself declares it, otherwise nil.
 func (d *draft) declaredAttribute(name string) *attribute {
 	for _, a := range d.own {
 		if a.property.Name == name {
@@ -74,9 +73,8 @@ func (d *draft) declaredAttribute(name string) *attribute {
 // keys checks the keys of classes.
 type keys struct{ *linker }
 
-// checkKey changes the attributes of the key so that they can identify items. If that is
-// impossible, the class is left out. If a descendant declares another key, checkKey makes a unique
-// index of it.
+// checkKey changes the attributes of the key so that they can identify items. If this is impossible, the class is left
+// out. If a descendant declares another key, checkKey adds a unique index for it.
 func (l keys) checkKey(d *draft) {
 	c := d.class
 	switch {
@@ -114,8 +112,8 @@ func (l keys) checkKey(d *draft) {
 	c.Indexes, d.indexAt = append(c.Indexes, index), append(d.indexAt, d.At("key"))
 }
 
-// checkKeyPart checks one attribute of the key. It adds the attribute if it is missing, and changes
-// its type if values of the type cannot be part of an id. ok is false if neither is possible.
+// checkKeyPart checks one attribute of the key. If the attribute is missing, it adds one. If values of its type cannot
+// be part of an id, it changes the type. ok is false if the attribute cannot be corrected.
 func (l keys) checkKeyPart(d *draft, name string) (ok bool) {
 	known := func() []string { return attributeNames(d.class) }
 	p, own := d.property(name), d.declaredAttribute(name)
@@ -136,7 +134,7 @@ func (l keys) checkKeyPart(d *draft, name string) (ok bool) {
 		return true
 	}
 	if own == nil {
-		return true // an inherited attribute stays as the ancestor declares it
+		return true // an inherited attribute stays as declared by the ancestor
 	}
 	if d.isVirtual(name) {
 		d.Report(mistake.KeyCalculated, d.At("key"), engine.Quote(name)+", whose value is not kept", "an attribute that is neither calculated nor a back reference")
@@ -157,8 +155,8 @@ func (l keys) checkKeyPart(d *draft, name string) (ok bool) {
 	return true
 }
 
-// makeStored turns a calculated attribute or a back reference into an ordinary attribute.
-// If the attribute has no default value, its formula becomes the default value.
+// makeStored turns a calculated attribute or a back reference into a stored attribute. If the attribute has no default
+// value, its formula becomes the default value.
 func (a *attribute) makeStored(d *draft) {
 	formula := a.Value("formula")
 	if !isEmpty(formula) {
@@ -173,9 +171,8 @@ func (a *attribute) makeStored(d *draft) {
 	}
 }
 
-// isVirtual reports whether an attribute that the class itself declares is a back reference or
-// calculated. Such an attribute cannot be in the key: its value is not stored, or changes when
-// other values change.
+// isVirtual reports whether the class itself declares an attribute as a back reference or as calculated. Such an
+// attribute cannot be in the key: its value is not stored, or changes with other values.
 func (d *draft) isVirtual(name string) bool {
 	a := d.declaredAttribute(name)
 	return a != nil && (a.backRef != "" || !isEmpty(a.Value("formula")))
@@ -190,10 +187,10 @@ func canIdentify(t engine.PropertyType) bool {
 	return false
 }
 
-// checkKeyCircle finds keys that depend on themselves. That is possible because a reference holds
-// the key of its target: if the key of A is a reference to B, and the key of B is a reference to A,
-// neither has a type. The reference that closes the circle becomes a text attribute. checkKeyCircle
-// must run before the first call of ValueType, which would recurse forever.
+// checkKeyCircle finds keys that depend on themselves. This is possible because a reference contains the key of its
+// target. For example, if the key of A is a reference to B, and the key of B is a reference to A, the type of both
+// keys is undefined. The reference that closes the circle becomes a text attribute. checkKeyCircle must run before the
+// first call of ValueType, which would recurse forever.
 func (l keys) checkKeyCircle(d *draft) {
 	met := []*engine.Class{d.class}
 	for c := d.class; len(c.Key) == 1; {

@@ -15,7 +15,7 @@ const (
 	unlinked linkState = iota
 	linking
 	linked
-	broken // left out
+	broken // the class is left out
 )
 
 // linker connects drafts: it finds ancestors, structures and the targets of relations. After
@@ -39,16 +39,16 @@ func newLinker(drafts []*draft, faults *engine.Faults) *linker {
 	return l
 }
 
-// choice is a fault whose text lists the valid names. A class or attribute may be left out after
-// the fault was found. Therefore updateChoices writes the list again at the end.
+// choice is a fault with a text that lists the valid names. Classes and attributes in the list may be left out later.
+// Therefore updateChoices writes the list again at the end.
 type choice struct {
 	fault int // index in the faults
 	name  string
 	known func() []string
 }
 
-// reportChoice reports a name that is not valid. The text of the fault lists the valid names, which
-// known returns. path and found are as in engine.Fault.
+// reportChoice reports a name that is not valid. The text of the fault lists the valid names, which known returns. The
+// parameters path and found are as in engine.Fault.
 func (l *linker) reportChoice(o jsonfile.Object, rule *mistake.Rule, path, found, name string, known func() []string) {
 	before := len(*l.faults)
 	if l.report(o, rule, path, found, jsonfile.Choice(name, known())); len(*l.faults) > before {
@@ -73,8 +73,8 @@ func (l *linker) classNames() (names []string) {
 	return names
 }
 
-// fullName completes the name of a class in a field of d. If the name has no
-// namespace, it gets the namespace of d.
+// fullName returns the full name for the name of a class in a field of d. A name without a namespace gets the
+// namespace of d.
 func (d *draft) fullName(name string) string {
 	if strings.Contains(name, "@") {
 		return name
@@ -82,9 +82,9 @@ func (d *draft) fullName(name string) string {
 	return engine.FullName(name, d.class.Namespace)
 }
 
-// lookupClass finds the class that is written in a field of d. If the class does not exist, it
-// reports the rule at path. If the class exists but is left out, it returns nil without a report,
-// since the reason for that is already reported.
+// lookupClass finds the class that a field of d names. If the class does not exist, lookupClass reports rule as a
+// mistake at path. If the class exists but is left out, it returns nil without a report, because the reason is already
+// reported.
 func (l *linker) lookupClass(d *draft, rule *mistake.Rule, o jsonfile.Object, path, written string) *draft {
 	name := d.fullName(written)
 	found := l.byName[name]
@@ -97,8 +97,8 @@ func (l *linker) lookupClass(d *draft, rule *mistake.Rule, o jsonfile.Object, pa
 	return found
 }
 
-// findAncestors finds the ancestor of each class. A class is left out if its ancestor does not
-// exist or if it descends from itself. The descendants of such a class are left out too.
+// findAncestors finds the ancestor of each class. A class is left out if its ancestor does not exist, or if it
+// descends from itself. Its descendants are then left out too.
 func (l *linker) findAncestors() {
 	for _, d := range l.drafts {
 		if d.ancestor == "" {
@@ -149,9 +149,9 @@ func (d *draft) findCircle() []*draft {
 	return nil
 }
 
-// linkAncestors completes the class of d. It adds the attributes of the ancestor and of structures,
-// and inherits the key, display string and trackers. It links the ancestor and the structures
-// first. chain holds the names of the classes that are waiting for d; it is used to report circles.
+// linkAncestors completes the class of d. After it has linked the ancestor and the structures, it adds their
+// attributes, and inherits the key, display string and trackers. chain contains the names of the classes that are
+// waiting for d, so that circles can be reported.
 func (l *linker) linkAncestors(d *draft, chain []string) {
 	if d.state != unlinked {
 		return
@@ -174,8 +174,7 @@ func (l *linker) linkAncestors(d *draft, chain []string) {
 	d.checkAttributeCase()
 }
 
-// inheritLabels copies the display string and the trackers of the ancestor, unless the class
-// declares its own.
+// inheritLabels copies the display string and the trackers of the ancestor that the class does not declare itself.
 func (l *linker) inheritLabels(d *draft) {
 	c, a := d.class, d.class.Ancestor
 	if a == nil {
@@ -195,9 +194,9 @@ func (l *linker) inheritLabels(d *draft) {
 	}
 }
 
-// flattenProperties sets the properties of the class: first those of the ancestor, then its own. An
-// own property replaces an inherited one with the same name. A property without orderNumber gets
-// the number of the property that is written before it.
+// flattenProperties sets the properties of the class: first those of the ancestor, then its own. An own property
+// replaces an inherited one with the same name. A property without orderNumber gets the number of the previous
+// property in the file.
 func (d *draft) flattenProperties() {
 	c := d.class
 	order := 0
@@ -240,8 +239,8 @@ func (d *draft) property(name string) *engine.Property {
 	return nil
 }
 
-// isKeyless reports whether the class is a structure without a key. Such a class only
-// describes parts of other classes and has no items of its own.
+// isKeyless reports whether the class is a structure without a key. Such a class has no items; it only describes parts
+// of other classes.
 func (d *draft) isKeyless() bool {
 	root := d.class.Root()
 	return root.Struct && len(root.Key) == 0 && !d.keyGiven

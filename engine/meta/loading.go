@@ -11,11 +11,11 @@ import (
 	"restsrv/engine/query"
 )
 
-// loading reads which members collections have, and their order.
+// loading reads the fields that determine the members of collections and the order of these members.
 type loading struct{ *linker }
 
-// readLoading reads the conditions and the order of the members of collections. References have the
-// same fields, but only forms use them there, so they are ignored.
+// readLoading reads the conditions and the order of the members of collections. It ignores the same fields of
+// references, because only forms use them.
 func (l loading) readLoading(usable []*draft) {
 	for _, d := range usable {
 		for _, p := range d.class.Properties {
@@ -62,8 +62,8 @@ func (l loading) readSorting(a *attribute, p *engine.Property) {
 // one matches text for which parseInt of JavaScript returns 1.
 var one = regexp.MustCompile(`^\s*\+?0*1(\D|$)`)
 
-// isDescending reports whether a mode of selSorting means descending order. As in IONDV,
-// it does if parseInt returns 1 for the mode.
+// isDescending reports whether a mode of selSorting means descending order. As in IONDV, this is the case if parseInt
+// returns 1 for the mode.
 func isDescending(mode any) bool {
 	switch mode := mode.(type) {
 	case bool:
@@ -77,8 +77,8 @@ func isDescending(mode any) bool {
 	return false
 }
 
-// readConditions reads selConditions, the filter for the members of a collection. If the filter is
-// invalid, the collection is empty, since a mistake must not reveal members.
+// readConditions reads selConditions, the filter for the members of a collection. If the filter is invalid, the
+// collection is empty, because a mistake must not disclose items.
 func (l loading) readConditions(d *draft, a *attribute, p *engine.Property) {
 	v, path := a.Value("selConditions"), a.At("selConditions")
 	if isEmpty(v) {
@@ -104,7 +104,7 @@ func (l loading) readConditions(d *draft, a *attribute, p *engine.Property) {
 	p.Conditions = f
 }
 
-// errorText returns the message of an error without its code.
+// errorText returns the message of an error, without the code.
 func errorText(err error) string {
 	var e *engine.Error
 	if errors.As(err, &e) {

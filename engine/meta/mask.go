@@ -8,15 +8,14 @@ import (
 	"restsrv/engine/mistake"
 )
 
-// masksDir and validatorsDir are the folders with one file for each mask and validator, such as
-// phone.mask.json and phone.valid.json.
+// masksDir and validatorsDir are the folders of masks and validators. Each of these has a file, such as
+// phone.mask.json or phone.valid.json.
 const (
 	masksDir      = "masks"
 	validatorsDir = "validators"
 )
 
-// described is a mask or a validator. The server only reads its name and returns the rest to
-// clients.
+// described is a mask or a validator. The server reads only the name, and sends everything to clients.
 type described struct {
 	name string
 	said engine.Fields
@@ -45,8 +44,8 @@ func readNamed(r *presentationReader, dir, what string) []described {
 	return all
 }
 
-// builtinValidators returns the checks that the server applies to all written values. Forms get
-// them as JavaScript expressions, in which viewValue is the value that the user entered.
+// builtinValidators returns the checks that the server applies to all written values. For forms, each check is a
+// JavaScript expression, in which viewValue is the value that the user has entered.
 func builtinValidators() []described {
 	var all []described
 	for _, v := range []struct{ name, caption, expression string }{

@@ -70,7 +70,7 @@ func TestNoClassesAtAll(t *testing.T) {
 	}
 }
 
-// Loaded classes must be ready for items: Init was called.
+// TestClassesAreInitialised checks that Init was called for loaded classes, so that they are ready for items.
 func TestClassesAreInitialised(t *testing.T) {
 	r, faults := load(t, "sample", `{"name": "note", "semantic": "title", "properties": [{"name": "title", "type": "string"}]}`)
 	if len(faults) > 0 {
@@ -95,8 +95,8 @@ type clock struct{ engine.FormulaData }
 
 func (clock) Now() engine.Instant { return 42 }
 
-// $$now, $$uid and $$name get their values from the request. If there is no account,
-// $$uid and $$name are null.
+// TestVariables checks that $$now, $$uid and $$name get their values from the request. If the request has no account,
+// $$uid and $$name must be null.
 func TestVariables(t *testing.T) {
 	ann := engine.WithAccount(t.Context(), &engine.Account{ID: "ann@local", Name: "Ann"})
 	for _, c := range []struct {
@@ -116,8 +116,8 @@ func TestVariables(t *testing.T) {
 	}
 }
 
-// $$ and another name stands for a property of the account, if the attribute can
-// hold its value.
+// TestAccountProperties checks that $$ and any other name means a property of the account, if the attribute can hold
+// the value of this property.
 func TestAccountProperties(t *testing.T) {
 	properties := engine.Fields{{Name: "person", Value: "p7"}, {Name: "floor", Value: json.Number("3")}, {Name: "list", Value: []any{"x"}}}
 	ann := engine.WithAccount(t.Context(), &engine.Account{ID: "ann@local", Properties: properties})
@@ -138,8 +138,8 @@ func TestAccountProperties(t *testing.T) {
 	}
 }
 
-// Version 1.9 is older than 1.10. A version is older than the same one with more
-// parts.
+// TestVersionsAreInOrder checks the order of versions. Version 1.9 is older than 1.10. A version is older than another
+// that begins with it and has more parts.
 func TestVersionsAreInOrder(t *testing.T) {
 	ascending := []string{"", "0", "1", "1.0", "1.9", "1.10", "1.10.0", "2", "10", "a", "b"}
 	for i, a := range ascending {
@@ -187,9 +187,8 @@ func TestManyClassesInOneTree(t *testing.T) {
 	}
 }
 
-// FuzzLoad loads two class files at a time, so that they can be ancestors or
-// duplicates of each other. For any content, Load must return either classes or
-// faults, and every fault must have a place and a found value.
+// FuzzLoad loads two class files at a time, so that they can be ancestors or duplicates of each other. For any
+// contents, Load must return classes or faults, and every fault must have a place and a found value.
 func FuzzLoad(f *testing.F) {
 	for _, s := range [][2]string{
 		{`{"name":"a","key":["id"],"properties":[{"name":"id","type":12}]}`, `{"name":"b","ancestor":"a"}`},
@@ -237,8 +236,7 @@ func FuzzLoad(f *testing.F) {
 	})
 }
 
-// TestNames reads only the names of classes, and checks that complete is false if a
-// name cannot be read.
+// TestNames reads only the names of classes. It checks that complete is false if a name cannot be read.
 func TestNames(t *testing.T) {
 	class := func(fields ...engine.Field) Source { return Source{Value: engine.Fields(fields)} }
 	named := class(engine.Field{Name: "name", Value: "note"}, engine.Field{Name: "properties", Value: "wrong"})
@@ -253,8 +251,8 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// A collection loads the items that match its conditions. A value that cannot be a
-// condition is a fault that names it.
+// TestConditionsOfCollections checks that a collection loads the items that satisfy its conditions. A value that
+// cannot be a condition must cause a fault that names the value.
 func TestConditionsOfCollections(t *testing.T) {
 	const item = `{"name": "b", "properties": [{"name": "no", "type": "int"}]}`
 	r, faults := load(t, "n", item, `{"name": "a", "properties": [{"name": "bs", "type": 14, "itemsClass": "b", "selConditions": {"gt": ["$no", "7"]}}]}`)
@@ -269,8 +267,8 @@ func TestConditionsOfCollections(t *testing.T) {
 	}
 }
 
-// TestThumbnails checks that image properties have the thumbnails of responses, also
-// if they are inherited, and that responses with other thumbnails have other tags.
+// TestThumbnails checks that image properties, including inherited ones, have the thumbnails of responses. It also
+// checks that responses with other thumbnails have other tags.
 func TestThumbnails(t *testing.T) {
 	classes := func(thumbnails ...engine.ThumbnailKind) *engine.Class {
 		var sources []Source

@@ -13,16 +13,16 @@ import (
 	"restsrv/engine/service"
 )
 
-// navigationDir is the folder with a file <name>.section.json for each section of the navigation,
-// and a folder <name> with a file for each node of that section.
+// navigationDir is the folder of the navigation. For each section it contains a file <name>.section.json, and a folder
+// <name> with a file for each node of the section.
 const navigationDir = "navigation"
 
 // navigation is the tree of sections and nodes of an application.
 type navigation struct {
 	sections []*service.NavigationSection
 	nodes    map[string]*service.NavigationNode   // by namespace@code
-	roots    map[string][]*service.NavigationNode // topmost nodes by section, "" for all sections
-	lists    map[string]*service.NavigationNode   // node that lists the items, by class
+	roots    map[string][]*service.NavigationNode // topmost nodes by section; the key "" has those of all sections
+	lists    map[string]*service.NavigationNode   // by class, the node that lists the items of the class
 }
 
 // classNode is the type of nodes that list the items of a class.
@@ -100,8 +100,8 @@ func (n *navigation) addSection(r *presentationReader, file string) {
 	n.sections = append(n.sections, s)
 }
 
-// readNode reads a node of the navigation. folder is the name of the section, taken from the folder
-// of the file, or "". readNode returns nil if the node has no code.
+// readNode reads a node of the navigation. folder is the name of the section, which is the name of the file's folder,
+// or "". readNode returns nil if the node has no code.
 func readNode(r *presentationReader, o jsonfile.Object, folder string) *service.NavigationNode {
 	node := &service.NavigationNode{Code: r.readName(o, "code"), Namespace: textOr(o.Fields, "namespace", r.namespace)}
 	if node.Code == "" {
@@ -126,9 +126,9 @@ func readNode(r *presentationReader, o jsonfile.Object, folder string) *service.
 	return node
 }
 
-// fullNode returns namespace@name for the name of a section or a node. A name without @ gets the
-// given namespace. The parameter own is the namespace of the application. If a name ends in @ and
-// own, its two parts are swapped, because names of classes have that order: name@own.
+// fullNode returns namespace@name for the name of a section or a node. A name without @ gets the given namespace. The
+// parameter own is the namespace of the application. If a name has the form name@own, like the name of a class, the
+// two parts are swapped.
 func fullNode(name, namespace, own string) string {
 	first, last, ok := strings.Cut(name, "@")
 	switch {
@@ -144,8 +144,8 @@ func (p *Presentation) loadNavigation() (*navigation, error) {
 	return p.navigation.get(p, "the navigation of the application", readNavigation)
 }
 
-// Sections implements service.Presentation. The caller must not change the results of this method
-// and of the other methods of the navigation.
+// Sections implements service.Presentation. The caller must not change the results of this and the other methods of
+// the navigation.
 func (p *Presentation) Sections() ([]*service.NavigationSection, error) {
 	n, err := p.loadNavigation()
 	if err != nil {
@@ -197,8 +197,8 @@ func (p *Presentation) Node(code string) (*service.NavigationNode, error) {
 	return n.nodes[fullNode(code, p.namespace, p.namespace)], nil
 }
 
-// NodeOf implements service.Presentation. If several nodes list the items of the class, it returns
-// the last one in the order of the navigation.
+// NodeOf implements service.Presentation. If several nodes list the items of the class, it returns the last of these
+// nodes in the order of the navigation.
 func (p *Presentation) NodeOf(c *engine.Class) (*service.NavigationNode, error) {
 	n, err := p.loadNavigation()
 	if err != nil {

@@ -15,15 +15,13 @@ import (
 	"restsrv/engine/service"
 )
 
-// PresentationDirs returns the folders that contain the presentation of an
-// application. Their subfolders belong to it too.
+// PresentationDirs returns the folders that contain the presentation of an application. Their subfolders are included.
 func PresentationDirs() []string {
 	return []string{navigationDir, viewsDir, workflowsDir, stateViewsDir, masksDir, validatorsDir}
 }
 
-// Presentation reads the navigation, views, workflows, masks and validators of an application,
-// which describe its user interface. It reads each folder on first use. It keeps fields that it
-// does not know, since clients may use them.
+// Presentation reads the navigation, views, workflows, masks and validators of an application, which describe its user
+// interface. It reads a folder when the folder is first needed. It keeps unknown fields, because clients may use them.
 type Presentation struct {
 	root      fs.FS
 	namespace string
@@ -37,14 +35,14 @@ type Presentation struct {
 
 var _ service.Presentation = (*Presentation)(nil)
 
-// NewPresentation returns the presentation of the application in the folder root. namespace is the
-// namespace of the application. No file is read yet.
+// NewPresentation returns the presentation of the application in the folder root. namespace is the namespace of the
+// application. NewPresentation does not read files.
 func NewPresentation(root fs.FS, namespace string) *Presentation {
 	return &Presentation{root: root, namespace: namespace}
 }
 
-// Check reads all files except workflows and returns their faults, including unknown names of
-// classes and attributes. It reads the files anew and does not keep the result.
+// Check reads all files except workflows, and returns the faults, including those about unknown classes and
+// attributes. Each call reads the files again and discards their contents.
 func (p *Presentation) Check(classes engine.MetaRepository) engine.Faults {
 	r := &presentationReader{root: p.root, namespace: p.namespace, classes: classes}
 	readNavigation(r)
@@ -56,14 +54,13 @@ func (p *Presentation) Check(classes engine.MetaRepository) engine.Faults {
 	return placeFaults(r.faults, r.sources)
 }
 
-// lazy is a value that is read on first use. If reading fails, the next use tries
-// again.
+// lazy is a value that is read when it is first used. If reading fails, the next use reads it again.
 type lazy[T any] struct {
 	mu    sync.Mutex
 	value T
 	done  bool
 
-	faults engine.Faults // faults found while reading; none of them is fatal
+	faults engine.Faults // faults found while reading, all of them not fatal
 }
 
 func (l *lazy[T]) get(p *Presentation, what string, read func(*presentationReader) T) (T, error) {
@@ -87,14 +84,13 @@ func (l *lazy[T]) get(p *Presentation, what string, read func(*presentationReade
 type presentationReader struct {
 	root      fs.FS
 	namespace string
-	classes   engine.MetaRepository // used to check names of classes; nil if names are not checked
+	classes   engine.MetaRepository // used to check the names of classes; nil if they are not checked
 	faults    engine.Faults
 	sources   []Source // YAML files, with the places of their values
 }
 
-// walkDir calls visit for each JSON and YAML file below a folder, in the order of their names. It
-// skips files and folders with a name that begins with a dot. folders holds the names of the
-// folders between dir and the file.
+// walkDir calls visit for each JSON and YAML file below the folder dir, in the order of their names. It skips a file
+// or folder if its name begins with a dot. folders contains the names of the folders between dir and the file.
 func (r *presentationReader) walkDir(dir string, visit func(file string, folders []string)) {
 	err := fs.WalkDir(r.root, dir, func(file string, e fs.DirEntry, err error) error {
 		switch {
@@ -119,8 +115,8 @@ func (r *presentationReader) walkDir(dir string, visit func(file string, folders
 	}
 }
 
-// reportUnreadable reports a folder that cannot be read. The fault is fatal if the folder
-// contains workflows, since these may restrict the attributes that accounts can use.
+// reportUnreadable reports a folder that cannot be read. For the folder of workflows, the fault is fatal, because
+// workflows may restrict the attributes that accounts can use.
 func (r *presentationReader) reportUnreadable(dir, folder string, err error) {
 	o := jsonfile.Object{File: folder, Faults: &r.faults}
 	if dir == workflowsDir {
@@ -130,9 +126,8 @@ func (r *presentationReader) reportUnreadable(dir, folder string, err error) {
 	}
 }
 
-// readObject reads a file that holds one object. what describes the object in messages. If reading
-// fails, ok is false, and the mistake is reported by the rule. If rule is nil, it is reported as a
-// fatal fault.
+// readObject reads a file that contains one object. what describes the object in messages. If reading fails, ok is
+// false, and readObject reports rule as a mistake or, if rule is nil, a fatal fault.
 func (r *presentationReader) readObject(file, what string, rule *mistake.Rule) (o jsonfile.Object, ok bool) {
 	s, fault := readFile(r.root, file, what)
 	if fault == nil {
@@ -152,8 +147,8 @@ func (r *presentationReader) readObject(file, what string, rule *mistake.Rule) (
 	return o, false
 }
 
-// readName reads a field that holds the name of an object. If there is no name, readName reports
-// that and returns "", and the caller should ignore the file.
+// readName reads a field that contains the name of an object. If the name is missing, readName reports this and
+// returns "", and the caller should ignore the file.
 func (r *presentationReader) readName(o jsonfile.Object, field string) string {
 	name, _ := o.Value(field).(string)
 	if name == "" {
@@ -169,8 +164,8 @@ func describeFound(v any) string {
 	return jsonfile.Describe(v)
 }
 
-// className adds the namespace to the name of a class if it has none, and returns the full name. If
-// the class does not exist, className adds a warning at the JSON path.
+// className returns the full name for the name of a class. A name without a namespace gets the given namespace. If the
+// class does not exist, className adds a warning at the JSON path at.
 func (r *presentationReader) className(o jsonfile.Object, at, name, namespace string) string {
 	if name != "" && !strings.Contains(name, "@") {
 		name = engine.FullName(name, namespace)
@@ -188,7 +183,7 @@ func (r *presentationReader) className(o jsonfile.Object, at, name, namespace st
 	return name
 }
 
-// textOr returns a text field, or def if the field is absent, empty or not text.
+// textOr returns a text field. If the field is absent, empty or not text, it returns def.
 func textOr(fields engine.Fields, name, def string) string {
 	v, _ := fields.Get(name)
 	if s, ok := v.(string); ok && s != "" {

@@ -94,7 +94,8 @@ func TestRealPresentation(t *testing.T) {
 	}
 }
 
-// Every mistake is reported with its file and path. Mistakes without ! are warnings.
+// TestPresentationFaults checks that every mistake is reported with its file and path. A wanted text without ! is a
+// warning.
 func TestPresentationFaults(t *testing.T) {
 	for _, c := range []struct{ file, text, want string }{
 		{"navigation/a.section.json", `{"nam": "a"}`, "!navigation/a.section.json: name: expected a name"},
@@ -131,7 +132,8 @@ func TestPresentationFaults(t *testing.T) {
 	}
 }
 
-// If two files describe the same thing, the later one by name counts.
+// TestPresentedTwice checks that of two files that describe the same thing, the later one in the order of names is
+// used.
 func TestPresentedTwice(t *testing.T) {
 	r, p := presented(t, files(map[string]string{
 		"navigation/a/n.json": `{"code": "n", "own": 1}`, "navigation/b/n.json": `{"code": "n", "own": 2}`,
@@ -178,8 +180,8 @@ func (c *counting) Open(name string) (fs.File, error) {
 	return c.FS.Open(name)
 }
 
-// A file is read once, at its first use, even if several callers request it. A broken
-// file is left out: the other files are used, also in its place.
+// TestPresentationIsReadLate checks that a file is read once, when it is first used, even if several callers request
+// it. A broken file must be left out: the other files are used, also in its place.
 func TestPresentationIsReadLate(t *testing.T) {
 	root := files(map[string]string{"views/note/list.json": `{"columns": []}`, "views/note/item.json": `{`, "views/book/list.json": `{}`,
 		"navigation/a/n.json": `{`, "navigation/a/m.json": `{"code": "m"}`, "navigation/a.section.json": `{"name": "a"}`, "navigation/b.section.json": `{}`,
@@ -217,7 +219,8 @@ func TestPresentationIsReadLate(t *testing.T) {
 	}
 }
 
-// If the folders do not exist, the presentation has only the built-in validators.
+// TestNothingPresented checks an application without the folders. The presentation must have only the built-in
+// validators.
 func TestNothingPresented(t *testing.T) {
 	r, p := presented(t, files(nil), "app")
 	note, _ := r.Class("note@app")

@@ -13,17 +13,17 @@ import (
 	"restsrv/engine/suggest"
 )
 
-// attribute is a property whose description is being read and linked.
+// attribute is a property together with its description, while the description is being read and linked.
 type attribute struct {
-	jsonfile.Object        // the description, which for a part of a structure is in the file of the structure
-	home            *draft // the draft that contains the description; its namespace completes names of classes
+	jsonfile.Object        // the description; for a part of a structure, it is in the file of the structure
+	home            *draft // the draft that contains the description; names of classes in the description get its namespace
 	property        *engine.Property
-	at              jsonfile.Object // the entry in the class; for a part of a structure, the entry of the struct attribute
-	numbered        bool            // orderNumber is given
-	assigning       bool            // autoassigned is given
-	typed           bool            // the type is given and valid
+	at              jsonfile.Object // the entry in the class; for a part of a structure, this is the entry of the struct attribute
+	numbered        bool            // orderNumber is given in the file
+	assigning       bool            // autoassigned is given in the file
+	typed           bool            // type is given in the file and valid
 	prefix          string          // for a part of a structure, the name of the struct attribute and "$"
-	position        int             // index in properties, -1 if the server added the attribute
+	position        int             // index in the array properties, -1 if the server has added the attribute
 
 	target     string // name of the target class or of the structure
 	backRef    string
@@ -70,9 +70,9 @@ func (d *draft) parseProperties(types userTypes) {
 	d.Report(mistake.PropertiesMissing, path, found, "an array of attributes")
 }
 
-// attributesThatCount finds the attribute that the server uses if several have the same name. It
-// returns the position of that attribute for each name. The attribute with the highest orderNumber
-// counts. If the numbers are equal or one is missing, the last one counts.
+// attributesThatCount returns, for each name, the position of the attribute that the server uses if several attributes
+// have this name. This is the attribute with the highest orderNumber. If the numbers are equal or one is missing, it
+// is the last attribute.
 func attributesThatCount(list []any) map[string]int {
 	counts := map[string]int{}
 	orders := map[string]json.Number{}
@@ -97,8 +97,8 @@ func attributesThatCount(list []any) map[string]int {
 	return counts
 }
 
-// parseProperty reads the attribute at a position of the array properties. ok is false if the
-// attribute is left out. counts is the result of attributesThatCount.
+// parseProperty reads the attribute at a position of the array properties. ok is false if the attribute is left out.
+// counts is the result of attributesThatCount.
 func (d *draft) parseProperty(position int, v any, counts map[string]int, types userTypes) (ok bool) {
 	path := jsonfile.Element(d.At("properties"), position)
 	fields, ok := v.(engine.Fields)
@@ -140,8 +140,8 @@ func (d *draft) parseProperty(position int, v any, counts map[string]int, types 
 	return true
 }
 
-// replaceEntry replaces the entry of properties at a position when the service meta describes the
-// class. If fields is nil, the description leaves out the entry.
+// replaceEntry sets the entry of properties at a position in the description of the class by the service meta. If
+// fields is nil, the description leaves out the entry.
 func (d *draft) replaceEntry(position int, fields engine.Fields) {
 	if d.resolved == nil {
 		d.resolved = map[int]engine.Fields{}
@@ -149,8 +149,8 @@ func (d *draft) replaceEntry(position int, fields engine.Fields) {
 	d.resolved[position] = fields
 }
 
-// setField replaces the value of a field by the value that the server uses. The service meta shows
-// it.
+// setField replaces the value of a field by the value that the server uses. The service meta describes the attribute
+// with the new value.
 func (a *attribute) setField(d *draft, field string, value any) {
 	a.Fields = slices.Clone(a.Fields).With(field, value)
 	a.property.Source = a.Fields
@@ -176,7 +176,7 @@ func (a *attribute) parseFlags(inline bool) {
 	p.Eager = a.Flag("eagerLoading", false)
 	p.Cached = a.Flag("cached", false)
 	if p.Type == engine.Collection || !isEmpty(a.Value("formula")) {
-		p.Nullable = true // the server computes the value, so clients need not send one
+		p.Nullable = true // the server generates the value, so clients need not send a value
 	}
 }
 
@@ -203,8 +203,8 @@ func (a *attribute) parseNumbers() {
 	}
 }
 
-// orderFraction returns the number in a field, rounded down. ok is true only if the field is
-// orderNumber and the number is not a whole number.
+// orderFraction returns the number in a field, rounded down. ok is true if the field is orderNumber and the number has
+// a fraction; otherwise, ok is false.
 func (a *attribute) orderFraction(field string) (floor int, ok bool) {
 	n, _ := a.Value(field).(json.Number)
 	if field != "orderNumber" || n == "" {
@@ -217,7 +217,7 @@ func (a *attribute) orderFraction(field string) (floor int, ok bool) {
 	return int(math.Floor(f)), true
 }
 
-// parseFileTypes reads file extensions: an array, or text with separators such as "pdf, png".
+// parseFileTypes reads the allowed file extensions: an array, or a text with separators such as "pdf, png".
 func parseFileTypes(o jsonfile.Object) []string {
 	s, ok := o.Value("allowedFileTypes").(string)
 	if !ok {
@@ -226,24 +226,24 @@ func parseFileTypes(o jsonfile.Object) []string {
 	return strings.FieldsFunc(s, func(r rune) bool { return r == ',' || r == ';' || r == ' ' })
 }
 
-// parseRelation reads the fields of references, collections and structures that name
-// other classes. For other types it only checks that these fields are text.
+// parseRelation reads the fields of references, collections and structures that name other classes. For other types,
+// it only checks that the values of these fields are text.
 func (a *attribute) parseRelation() {
 	a.backRef, a.backColl, a.binding = a.Text("backRef"), a.Text("backColl"), a.Text("binding")
 	a.subclasses = readTexts(a.Object, "allowedSubclasses", "the name of a class")
 	switch a.property.Type {
 	case engine.Reference, engine.Struct, engine.Collection:
-		a.target, _ = a.Value(a.targetField()).(string) // if it is not text, findTarget or findStructure reports it
+		a.target, _ = a.Value(a.targetField()).(string) // a value that is not text is reported by findTarget or findStructure
 	default:
 		a.Text("refClass")
 		a.Text("itemsClass")
 	}
 	if a.property.Type == engine.Reference && a.backRef != "" {
-		a.property.Nullable = true // the attribute has no stored value
+		a.property.Nullable = true // nullable, because the attribute has no stored value
 	}
 }
 
-// targetField returns the name of the field that names the target class.
+// targetField returns the name of the field that contains the name of the target class.
 func (a *attribute) targetField() string {
 	if a.property.Type == engine.Collection {
 		return "itemsClass"
@@ -251,8 +251,7 @@ func (a *attribute) targetField() string {
 	return "refClass"
 }
 
-// parseType reads the type of an attribute. If the type is missing or unknown, the
-// attribute takes any JSON.
+// parseType reads the type of an attribute. If the type is missing or unknown, the attribute accepts any JSON.
 func (a *attribute) parseType() {
 	v := a.Value("type")
 	if a.property.Type, a.typed = typeOf(v); a.typed {
@@ -266,7 +265,7 @@ func (a *attribute) parseType() {
 	a.setType(a.home, engine.Custom)
 }
 
-// typeOf returns the type for its number or name in JSON. ok is false if no such type exists.
+// typeOf returns the type with a number or a name. ok is false if there is no such type.
 func typeOf(v any) (t engine.PropertyType, ok bool) {
 	switch v := v.(type) {
 	case string:
@@ -310,8 +309,8 @@ func checkAutoassigned(o jsonfile.Object, p *engine.Property) {
 	}
 }
 
-// checkUniqueFlag removes the flag unique, with a warning, if it has no effect on the
-// type. IONDV ignores the flag without a message.
+// checkUniqueFlag removes the flag unique, with a warning, if the flag has no effect on the type. IONDV ignores the
+// flag without a message.
 func checkUniqueFlag(o jsonfile.Object, p *engine.Property) {
 	if p.Unique && !isIndexable(p.Type) {
 		o.Warn(o.At("unique"), "true for type "+p.Type.String(), "false: it has no effect on this type")
@@ -319,8 +318,7 @@ func checkUniqueFlag(o jsonfile.Object, p *engine.Property) {
 	}
 }
 
-// isIndexable reports whether values of the type can be unique and can be used in
-// indexes.
+// isIndexable reports whether values of the type can be unique and can be used in indexes.
 func isIndexable(t engine.PropertyType) bool {
 	switch t {
 	case engine.Text, engine.HTML, engine.Password:

@@ -10,8 +10,8 @@ import (
 	"restsrv/engine/mistake"
 )
 
-// findTargets finds the target classes of references and collections. If a target does not exist,
-// the rule of the mistake determines whether the attribute holds plain values or is left out.
+// findTargets finds the target classes of references and collections. If a target does not exist, the rule of the
+// mistake determines the result: either the attribute holds plain values, or it is left out.
 func (l *linker) findTargets() {
 	left := map[*attribute]bool{}
 	for _, d := range l.drafts {
@@ -38,8 +38,8 @@ func (l *linker) findTargets() {
 	}
 }
 
-// findTarget finds the target class of one attribute of d. If the attribute should be
-// left out, findTarget adds it to left.
+// findTarget finds the target class of one attribute of d. It adds the attribute to left if the attribute must be left
+// out.
 func (l *linker) findTarget(d *draft, a *attribute, p *engine.Property, left map[*attribute]bool) {
 	rule, path := mistake.ReferenceClass, a.At(a.targetField())
 	switch {
@@ -82,7 +82,7 @@ func (l *linker) findTarget(d *draft, a *attribute, p *engine.Property, left map
 	}
 }
 
-// noTarget describes, for a message, the value that is written instead of the name of a class.
+// noTarget describes the value that was found instead of the name of a class, for a message.
 func (a *attribute) noTarget() string {
 	field := a.targetField()
 	if v := a.Value(field); !isEmpty(v) {
@@ -91,7 +91,7 @@ func (a *attribute) noTarget() string {
 	return "no " + field
 }
 
-// findSubclasses finds the classes that allowedSubclasses names.
+// findSubclasses finds the classes that are named in allowedSubclasses.
 func (l *linker) findSubclasses(a *attribute, p *engine.Property) {
 	for i, name := range a.subclasses {
 		path := jsonfile.Element(a.At("allowedSubclasses"), i)
@@ -109,7 +109,7 @@ func (l *linker) findSubclasses(a *attribute, p *engine.Property) {
 	}
 }
 
-// descendsFrom reports whether d is class c or descends from it.
+// descendsFrom reports whether d is class c or a descendant of c.
 func (d *draft) descendsFrom(c *engine.Class) bool {
 	for ; d != nil; d = d.parent {
 		if d.class == c {
@@ -119,7 +119,7 @@ func (d *draft) descendsFrom(c *engine.Class) bool {
 	return false
 }
 
-// holdText turns a reference into a text attribute that holds ids, in all classes that inherit it.
+// holdText turns a reference into a text attribute that contains ids, in all classes that have the attribute.
 func (l *linker) holdText(a *attribute) {
 	for _, d := range l.drafts {
 		for _, p := range d.class.Properties {
@@ -146,14 +146,14 @@ func (null) Needs() [][]*engine.Property { return nil }
 // Eval implements engine.Formula.
 func (null) Eval(context.Context, *engine.Item, engine.FormulaData) (any, error) { return nil, nil }
 
-// place identifies a property by the class that declares it and by its name.
+// place identifies a property by its name and the class that declares it.
 type place struct{ class, name string }
 
-// relater resolves the fields in which an attribute names other attributes: backRef,
-// binding and backColl. It needs the attributes of all classes.
+// relater resolves the fields of an attribute that name other attributes: backRef, binding and backColl. It needs the
+// attributes of all classes.
 type relater struct {
 	*linker
-	mirrors map[place]*engine.Property // the key is a collection; the value is the collection that names it in backColl
+	mirrors map[place]*engine.Property // maps a collection to the collection that names it in backColl
 }
 
 // relateAttributes resolves back references, bindings and mirrored collections.
@@ -181,8 +181,8 @@ func (l *linker) relateAttributes(usable []*draft) {
 	}
 }
 
-// report adds a fault with a rule. It ignores a fault that is already reported, since the fields of
-// an inherited attribute are checked again in each descendant.
+// report adds a fault for a mistake. The fields of an inherited attribute are checked again in each descendant, so
+// report ignores a fault that is already reported.
 func (l *linker) report(o jsonfile.Object, rule *mistake.Rule, path, found, expected string) {
 	var one engine.Faults
 	o.Faults = &one
@@ -211,9 +211,8 @@ func attributeNames(c *engine.Class) []string {
 	return names
 }
 
-// findAttribute returns an attribute of class c by its name. The attribute a contains this name in
-// the given field, such as backRef. If class c does not have the attribute, findAttribute reports
-// the rule and returns nil.
+// findAttribute returns the attribute of class c with a name, which a field of attribute a, such as backRef, contains.
+// If c does not have this attribute, findAttribute reports rule as a mistake and returns nil.
 func (r *relater) findAttribute(a *attribute, rule *mistake.Rule, field, name string, c *engine.Class) *engine.Property {
 	p := c.Property(name)
 	if p == nil {
@@ -222,10 +221,9 @@ func (r *relater) findAttribute(a *attribute, rule *mistake.Rule, field, name st
 	return p
 }
 
-// resolveBinding finds the attribute that the field binding names. The values of the back reference
-// are compared with this attribute instead of the key. In a part of a structure, the name may refer
-// to another part of the structure or to an attribute of the class. ok is false if the attribute is
-// missing or its values cannot be compared.
+// resolveBinding finds the attribute that the field binding names. The values of the back reference are compared with
+// this attribute instead of the key. In a part of a structure, the name can be that of another part of the structure,
+// or that of an attribute of the class. ok is false if the attribute is missing or its values cannot be compared.
 func (r *relater) resolveBinding(d *draft, a *attribute, p *engine.Property) (ok bool) {
 	named := engine.Quote(a.binding)
 	switch {
@@ -251,10 +249,9 @@ func (r *relater) resolveBinding(d *draft, a *attribute, p *engine.Property) (ok
 	return true
 }
 
-// resolveBackRef resolves the field backRef, which names an attribute of the target class that
-// points back to this class. An attribute with backRef has no stored value itself. ok is false if
-// the attribute of the target class is missing or its values cannot be compared with the key or the
-// binding.
+// resolveBackRef resolves the field backRef, the name of an attribute of the target class that refers to this class.
+// The attribute with the field backRef has no stored value itself. ok is false if the attribute of the target class is
+// missing, or if its values cannot be compared with the key or the binding.
 func (r *relater) resolveBackRef(d *draft, a *attribute, p *engine.Property) (ok bool) {
 	if a.backRef == "" {
 		return true
@@ -280,8 +277,8 @@ func (r *relater) resolveBackRef(d *draft, a *attribute, p *engine.Property) (ok
 	return false
 }
 
-// isVirtual reports whether the attribute has no stored value: it is a back reference, or it is
-// calculated on each read.
+// isVirtual reports whether the attribute has no stored value, because it is a back reference or is calculated on each
+// read.
 func (r *relater) isVirtual(p *engine.Property) bool {
 	a := r.attributeOf(p)
 	return p.Type == engine.Reference && a.backRef != "" || !isEmpty(a.Value("formula")) && !p.Cached
@@ -294,8 +291,8 @@ func keyType(c *engine.Class) engine.PropertyType {
 	return engine.String
 }
 
-// resolveMirror finds the collection that is the other side of p. It is enough if one of the two
-// collections names the other in backColl; both are then linked.
+// resolveMirror finds the collection that mirrors p, and links both. It suffices that one of the two collections names
+// the other in backColl.
 func (r *relater) resolveMirror(d *draft, a *attribute, p *engine.Property) {
 	if a.backColl == "" || p.Back != nil {
 		return

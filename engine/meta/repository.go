@@ -1,16 +1,15 @@
-// Package meta reads class metadata. It defines the format of class files, their defaults and their
-// checks, links ancestors, structures and relations, and finds classes by name. It also reads the
-// files of the user interface: navigation, views, workflows, masks and validators. Use
-// engine/deploy to read deploy.json. The package does not know how items are stored.
+// Package meta reads class metadata. It defines the format of class files, their defaults and their checks, links
+// ancestors, structures and relations, and finds classes by name. It also reads the files of the user interface:
+// navigation, views, workflows, masks and validators. To read deploy.json, use engine/deploy. The package does not
+// know how items are stored.
 //
-// A mistake in a file is an engine.Fault. Most mistakes have a rule in engine/mistake: the server
-// reports them and continues, for example without the class or attribute that has the mistake. That
-// class or attribute is then called left out.
+// A mistake in a file is an engine.Fault. For most mistakes there is a rule in engine/mistake: the server reports the
+// mistake and continues, often without the class or attribute that contains it. Such a class or attribute is said to
+// be left out.
 //
-// If you are new to the package, read the files in this order: source.go (reads files), draft.go
-// and property.go (read one class), version.go (chooses between versions of a class), link.go and
-// structure.go (add inherited attributes and parts of structures), relation.go, display.go,
-// loading.go and formula.go (resolve fields that refer to other classes), repository.go (Load).
+// Reading order: source.go (reads files), draft.go and property.go (read one class), version.go (chooses between
+// versions of a class), link.go and structure.go (add inherited attributes and parts of structures), relation.go,
+// display.go, loading.go and formula.go (resolve fields that refer to other classes), repository.go (Load).
 package meta
 
 import (
@@ -30,7 +29,7 @@ type Repository struct {
 
 var _ engine.MetaRepository = (*Repository)(nil)
 
-// Class returns the class with the full name.
+// Class returns the class with that full name.
 func (r *Repository) Class(name string) (*engine.Class, error) {
 	if c := r.byName[name]; c != nil {
 		return c, nil
@@ -42,13 +41,13 @@ func (r *Repository) Class(name string) (*engine.Class, error) {
 // change the slice.
 func (r *Repository) Classes() []*engine.Class { return r.all }
 
-// Load creates the classes of the sources, ready for use: ancestors and relations are linked,
-// structures are expanded, keys and display strings are inherited, formulas are compiled, and Init
-// and Link are called. namespace is for classes without one. thumbnails are the kinds of thumbnails
-// that responses contain for images.
+// Load creates classes from the sources. The classes are ready for use: ancestors and relations are linked, structures
+// are expanded, keys and display strings are inherited, formulas are compiled, and Init and Link have been called.
+// Classes without a namespace get the given namespace. thumbnails are the kinds of thumbnails that responses contain
+// for images.
 //
-// Load reports all mistakes at once, but not those that only follow from other mistakes. If a fault
-// is fatal, the repository is nil.
+// Load reports all mistakes at once, except those that only follow from other mistakes. If a fault is fatal, the
+// repository is nil.
 func Load(sources []Source, namespace string, thumbnails ...engine.ThumbnailKind) (*Repository, engine.Faults) {
 	var faults engine.Faults
 	l := newLinker(readDrafts(sources, namespace, &faults), &faults)
@@ -98,8 +97,8 @@ func readDrafts(sources []Source, namespace string, faults *engine.Faults) []*dr
 	return drafts
 }
 
-// finishClasses does the checks and the linking that need all classes. It skips classes with fatal
-// faults and the classes that depend on them.
+// finishClasses does the checks and the linking that need all classes. It skips classes with fatal faults, and classes
+// that depend on such classes.
 func (l *linker) finishClasses() {
 	for _, d := range l.drafts {
 		if d.state == linked {
@@ -120,8 +119,8 @@ func (l *linker) finishClasses() {
 	l.compileAll(usable)
 }
 
-// initClasses calls Init of the classes without fatal faults, and sets the descendants of each
-// class. It returns the drafts of these classes.
+// initClasses calls Init for the classes without fatal faults, and sets the descendants of each class. It returns the
+// drafts of the classes without fatal faults.
 func (l *linker) initClasses() []*draft {
 	l.findFaulty()
 	var usable []*draft
@@ -151,8 +150,8 @@ func (l *linker) initClasses() []*draft {
 	return usable
 }
 
-// findFaulty sets faulty for each draft that has a fatal fault, and then for each draft that takes
-// attributes from such a draft.
+// findFaulty sets faulty for each draft with a fatal fault, and for each draft that takes attributes from a faulty
+// draft.
 func (l *linker) findFaulty() {
 	errs, _ := l.faults.Split(false)
 	for _, d := range l.drafts {
@@ -177,8 +176,8 @@ func (l *linker) takesFromFaulty(d *draft) bool {
 	return slices.ContainsFunc(d.own, func(a *attribute) bool { return a.home.faulty })
 }
 
-// placeFaults sets the line and column of faults in YAML files. engine/deploy does that for
-// faults in JSON files, together with those of deploy.json.
+// placeFaults sets the line and column of faults in YAML files. For faults in JSON files, engine/deploy sets them,
+// together with those of deploy.json.
 func placeFaults(faults engine.Faults, sources []Source) engine.Faults {
 	places := make(map[string]jsonfile.Places)
 	for _, s := range sources {

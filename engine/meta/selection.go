@@ -7,11 +7,11 @@ import (
 	"restsrv/engine/mistake"
 )
 
-// selections reads the values that forms offer.
+// selections reads the values that forms offer for attributes.
 type selections struct{ *linker }
 
-// readSelection reads selectionProvider: the values that forms should offer for an attribute, and
-// their labels.
+// readSelection reads selectionProvider, which contains the values that forms should offer for an attribute, and their
+// labels.
 func (l selections) readSelection(d *draft, a *attribute, p *engine.Property) {
 	v := a.Value("selectionProvider")
 	if isEmpty(v) {
@@ -82,8 +82,8 @@ func (l selections) rowCondition(d *draft, a *attribute, path string, v any) eng
 	return f
 }
 
-// strictFormula compiles a formula. In contrast to compileFormula, it returns an error if an
-// attribute in the formula does not exist.
+// strictFormula compiles a formula. In contrast to compileFormula, it returns an error if an attribute in the formula
+// does not exist.
 func (l selections) strictFormula(d *draft, a *attribute, source any) (engine.Formula, error) {
 	f, err := formula.Compile(d.class, a.resolveParts(d.class, source))
 	if err != nil {

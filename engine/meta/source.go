@@ -15,21 +15,21 @@ import (
 // Source is the decoded contents of a class file, or a class in deploy.json.
 type Source struct {
 	File   string // file name relative to the application directory
-	Path   string // JSON path of the class in File, "" for the whole file
+	Path   string // JSON path of the class in File; "" if the class is the whole file
 	Value  any    // the result of wire.Decode
-	Inline bool   // the class is in deploy.json, where fields have other defaults than in class files
+	Inline bool   // the class is in deploy.json, where the defaults of fields differ from those in class files
 	Type   bool   // the file describes a user type, not a class (see userTypes)
 
 	Places jsonfile.Places // places of the values if File is YAML
 }
 
-// typesDir is the folder of user types, within the folder of the classes.
+// typesDir is the folder of user types, a subfolder of the folder with the classes.
 const typesDir = "types"
 
-// ReadDir decodes the files of a folder that describe classes, *.class.json and *.class.yml, and
-// the files of its folder types, *.type.json and *.type.yml. The types come first; both are in the
-// order of the file names. A missing folder counts as empty. If a file cannot be read or is
-// malformed, ReadDir returns a fault and leaves out the file.
+// ReadDir decodes the files in a folder that describe classes, *.class.json and *.class.yml, and the files in its
+// subfolder types, *.type.json and *.type.yml. In the result, types come first; types and classes are in the order of
+// the file names. A missing folder counts as empty. If a file cannot be read or is malformed, ReadDir returns a fault
+// and leaves out the file.
 func ReadDir(root fs.FS, dir string) ([]Source, engine.Faults) {
 	classes, faults := readKind(root, dir, ".class")
 	types, more := readKind(root, path.Join(dir, typesDir), ".type")
@@ -64,8 +64,8 @@ func readKind(root fs.FS, dir, kind string) ([]Source, engine.Faults) {
 	return sources, faults
 }
 
-// Names returns the full names of the classes in the sources, even if they contain mistakes.
-// complete is false if a class has no readable name.
+// Names returns the full names of the classes in the sources, even if the sources contain mistakes. complete is false
+// if the name of a class cannot be read.
 func Names(sources []Source, namespace string) (names []string, complete bool) {
 	complete = true
 	for _, s := range sources {
@@ -89,7 +89,7 @@ func Names(sources []Source, namespace string) (names []string, complete bool) {
 	return names, complete
 }
 
-// readFile decodes a JSON or YAML file. noun describes the contents in messages, such as "a class".
+// readFile decodes a JSON or YAML file. noun describes the contents in messages, for example "a class".
 func readFile(root fs.FS, file, noun string) (Source, *engine.Fault) {
 	s := Source{File: file}
 	data, err := fs.ReadFile(root, file)

@@ -9,14 +9,13 @@ import (
 	"restsrv/engine/mistake"
 )
 
-// partSeparator is between the name of a struct attribute and the name of its part.
+// partSeparator separates the name of a struct attribute from the name of its part.
 const partSeparator = "$"
 
-// expandStructures replaces each struct attribute by the attributes of its structure, called parts,
-// in their order: attribute passport becomes passport$number and so on. A part is nullable or
-// read-only if the structure or the struct attribute says so. A part that is the key of the
-// structure need not be unique, since it does not identify items of this class. For chain see
-// linkAncestors.
+// expandStructures replaces each struct attribute by the attributes of its structure, called parts, in their order:
+// attribute passport becomes passport$number and so on. A part is nullable or read-only if the structure or the struct
+// attribute is declared so. A part that is the key of the structure need not be unique, because it does not identify
+// items of this class. chain is described at linkAncestors.
 func (l *linker) expandStructures(d *draft, chain []string) {
 	var expanded []*attribute
 	for _, a := range d.own {
@@ -49,9 +48,8 @@ func (l *linker) expandStructures(d *draft, chain []string) {
 	}
 }
 
-// partNamed returns the part of a structure that replaces the attribute at index i, or nil if no
-// part does. A part replaces every other attribute of the same name that is not a part. It also
-// replaces parts of that name before it.
+// partNamed returns the part of a structure that replaces the attribute at index i, or nil if there is no such part. A
+// part replaces every attribute of the same name that is not a part, and earlier parts of the same name.
 func partNamed(all []*attribute, i int) *attribute {
 	for j, b := range all {
 		if b.prefix != "" && b.property.Name == all[i].property.Name && (all[i].prefix == "" || j > i) {
@@ -61,8 +59,8 @@ func partNamed(all []*attribute, i int) *attribute {
 	return nil
 }
 
-// findStructure finds the class of a struct attribute and links it. It returns nil if that class
-// cannot be used; the attribute is then left out. For chain see linkAncestors.
+// findStructure finds the class of a struct attribute, and links it. If the class cannot be used, it returns nil, and
+// the attribute is left out. chain is described at linkAncestors.
 func (l *linker) findStructure(d *draft, a *attribute, chain []string) *draft {
 	if a.target == "" {
 		a.at.Report(mistake.StructureClass, a.at.Path, a.noTarget(), "the name of a class")
@@ -85,9 +83,9 @@ func (l *linker) findStructure(d *draft, a *attribute, chain []string) *draft {
 	return s
 }
 
-// newPart returns one part of a struct attribute. whole is the struct attribute of class d, and p
-// is the property of structure s from which the part is copied. The part gets the position of
-// whole. Names of classes in its description still belong to the namespace of s.
+// newPart returns one part of a struct attribute. whole is the struct attribute of class d, and p is the property of
+// structure s from which the part is copied. The part gets the position of whole. In the description of the part,
+// names of classes still belong to the namespace of s.
 func (l *linker) newPart(d *draft, whole *attribute, s *draft, p *engine.Property) *attribute {
 	described := l.attributeOf(p)
 	part := *described
@@ -118,7 +116,7 @@ func (l *linker) attributeOf(p *engine.Property) *attribute {
 	panic("meta: property " + p.Name + " of class " + p.Definition + " has no description")
 }
 
-// checkAttributeCase reports attributes if their names differ only in letter case.
+// checkAttributeCase reports attributes with names that differ only in letter case.
 func (d *draft) checkAttributeCase() {
 	first := make(map[string]*attribute, len(d.own))
 	for _, a := range d.own {

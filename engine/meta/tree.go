@@ -8,9 +8,9 @@ import (
 	"restsrv/engine/mistake"
 )
 
-// checkTrees compares the attributes of the classes of each tree, since the items of a tree share a
-// table. It reports two attributes if they have the same name but are stored differently. It also
-// reports them if their names differ only in letter case.
+// checkTrees compares the attributes of the classes of each tree, because the items of a tree share a table. It
+// reports two attributes with the same name that are stored differently, and two attributes with names that differ
+// only in letter case.
 func (l *linker) checkTrees(usable []*draft) {
 	type name struct {
 		root *engine.Class
@@ -25,7 +25,7 @@ func (l *linker) checkTrees(usable []*draft) {
 		}
 		visited[d] = true
 		if a := d.class.Ancestor; a != nil {
-			visit(l.byName[a.FullName]) // visit ancestors first, since the first class with a name determines its storage
+			visit(l.byName[a.FullName]) // visit ancestors first, because the first class that declares a name determines the storage
 		}
 		for _, a := range d.own {
 			p, root := a.property, d.class.Root()
@@ -47,8 +47,8 @@ func (l *linker) checkTrees(usable []*draft) {
 	}
 }
 
-// compareTypes reports attribute a if its values are stored differently from the values of q, an
-// attribute with the same name in another class of the tree.
+// compareTypes reports attribute a if it is stored differently from q, an attribute with the same name in another
+// class of the tree.
 func (a *attribute) compareTypes(q *engine.Property) {
 	p := a.property
 	declared := ", as class " + q.Definition + " of the same tree declares " + engine.Quote(q.Name)
@@ -60,9 +60,8 @@ func (a *attribute) compareTypes(q *engine.Property) {
 	}
 }
 
-// keepKeyType handles an attribute of the key that a descendant declares again. If its new type is
-// stored differently, the attribute keeps the type of the ancestor, since the ids of all items of a
-// tree are in one column.
+// keepKeyType handles an attribute of the key that a descendant declares again. If the new type is stored differently,
+// the attribute keeps the type of the ancestor, because the ids of all items of a tree are in the same column.
 func (d *draft) keepKeyType(a *attribute, inherited *engine.Property) {
 	p := a.property
 	if !slices.Contains(d.class.Key, p.Name) || p.Type.Storage() == inherited.Type.Storage() {

@@ -9,16 +9,15 @@ import (
 	"restsrv/engine/mistake"
 )
 
-// userTypes holds the user types of folder meta/types by name without namespace. A user type gives
-// a name to a plain type with a size and decimals. An attribute of type custom can use that name.
-// The entry of a type that is left out is nil.
+// userTypes maps names without namespace to the user types in folder meta/types. A user type is a name for a plain
+// type with a size and decimals, which attributes of type custom can use. The value is nil for a type that is left
+// out.
 type userTypes map[string]*engine.Property
 
-// typeFields are the known fields of a type file. Forms use mask, maskName and
-// validators.
+// typeFields are the known fields of a type file. The server does not use mask, maskName and validators, but forms do.
 var typeFields = []string{"name", "namespace", "caption", "type", "mask", "maskName", "size", "decimals", "validators", "version", "metaVersion"}
 
-// parseUserType adds the type in a file. It replaces an earlier type of the same name.
+// parseUserType adds the type in a file. It replaces an earlier type with the same name.
 func (types userTypes) parseUserType(s Source, faults *engine.Faults) {
 	fields, ok := s.Value.(engine.Fields)
 	o := jsonfile.Object{File: s.File, Path: s.Path, Fields: fields, Faults: faults, Lenient: true}
@@ -30,7 +29,7 @@ func (types userTypes) parseUserType(s Source, faults *engine.Faults) {
 	if !named {
 		return
 	}
-	types[name] = nil // left out, unless the type can be used
+	types[name] = nil // the type is left out as long as it is not known to be usable
 	o.WarnRepeated()
 	o.WarnUnknown(typeFields)
 	t, typed := typeOf(o.Value("type"))
@@ -48,8 +47,8 @@ func (types userTypes) parseUserType(s Source, faults *engine.Faults) {
 	}
 }
 
-// applyType replaces type custom of an attribute by the user type that refClass names, as name or
-// name@namespace. Without a user type, the attribute takes any JSON.
+// applyType replaces the type custom of an attribute by the user type that refClass names, as name or name@namespace.
+// Without a user type, the attribute accepts any JSON.
 func (types userTypes) applyType(a *attribute) {
 	p := a.property
 	refClass, _ := a.Value("refClass").(string)

@@ -9,10 +9,12 @@ import (
 	"restsrv/engine/mistake"
 )
 
-// chooseVersions selects one draft for each class. If files describe several versions of a class,
-// it selects the latest version; the server reads items of older versions with that version. If
-// several files have the same version, it selects the last file. It adds a warning for each file
-// that is not used, and these files are not checked further.
+// chooseVersions selects one draft for each class:
+//   - If files describe several versions of a class, it selects the latest version. Items of older versions are read
+//     with the latest version.
+//   - If several files have the same version, it selects the last file.
+//
+// It adds a warning for each file that is not selected. These files are not checked further.
 func chooseVersions(all []*draft) []*draft {
 	chosen := make(map[string]*draft, len(all))
 	for _, d := range all {
@@ -38,7 +40,7 @@ func chooseVersions(all []*draft) []*draft {
 	return kept
 }
 
-// warnUnused warns that d is not used because other is used instead.
+// warnUnused warns that d is not used, because the draft other is used instead.
 func (d *draft) warnUnused(other *draft) {
 	name := "class " + engine.Quote(d.class.FullName)
 	if d.class.Version == other.class.Version {
@@ -56,8 +58,8 @@ func (d *draft) describePlace() string {
 	return d.File + " " + d.Path
 }
 
-// compareVersions compares versions part by part. Parts are compared as numbers if both are
-// numbers: 1.9 comes before 1.10. The version "" comes before all others.
+// compareVersions compares versions part by part. Two parts are compared as numbers if both are numbers, so 1.9 comes
+// before 1.10. The version "" comes before all others.
 func compareVersions(a, b string) int {
 	as, bs := strings.Split(a, "."), strings.Split(b, ".")
 	for i := range min(len(as), len(bs)) {
@@ -77,8 +79,8 @@ func compareVersions(a, b string) int {
 	return strings.Compare(a, b)
 }
 
-// checkCase reports classes with names that differ only in letter case, since tables are named
-// after classes and some databases ignore the case.
+// checkCase reports classes with names that differ only in letter case. Tables are named after classes, and some
+// databases ignore the case.
 func checkCase(all []*draft) {
 	first := make(map[string]*draft, len(all))
 	for _, d := range all {

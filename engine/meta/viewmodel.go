@@ -11,18 +11,17 @@ import (
 	"restsrv/engine/service"
 )
 
-// viewsDir is the folder of the views, in files <class>/<kind>.json. A view that applies only at a
-// node of the navigation is in <node>/<class>/<kind>.json. stateViewsDir is the folder of the views
-// for states of workflows, in files <workflow>/<state>/<class>.json. Older applications have these
-// files in the folder oldStateViews within viewsDir.
+// viewsDir is the folder of the views, with files <class>/<kind>.json. A view for only one node of the navigation is
+// in <node>/<class>/<kind>.json. stateViewsDir is the folder of the views for states of workflows, with files
+// <workflow>/<state>/<class>.json. In older applications, these files are in the subfolder oldStateViews of viewsDir.
 const (
 	viewsDir      = "views"
 	stateViewsDir = "wfviews"
 	oldStateViews = "workflows"
 )
 
-// models holds the view models of an application. It knows them from the names of the files, and
-// reads a file when it is used for the first time.
+// models holds the view models of an application. The names of the files show which models exist. A file is read when
+// its model is first used.
 type models struct {
 	all   []*model // in the order of the files
 	byKey map[modelKey]*model
@@ -107,7 +106,7 @@ func (m *models) addModel(r *presentationReader, file string, key modelKey) {
 	m.all = append(m.all, one)
 }
 
-// readModel reads the file of a view model. It returns nil if the file does not hold an object.
+// readModel reads the file of a view model. It returns nil if the file does not contain an object.
 func (m *model) readModel(r *presentationReader) *service.ViewModel {
 	o, ok := r.readObject(m.file, "a view of a class", mistake.PresentationFile)
 	if !ok {
@@ -116,7 +115,7 @@ func (m *model) readModel(r *presentationReader) *service.ViewModel {
 	r.className(o, "", m.key.class, "")
 	var class *engine.Class
 	if r.classes != nil {
-		class, _ = r.classes.Class(m.key.class) // className has reported a missing class
+		class, _ = r.classes.Class(m.key.class) // ignore the error: className has already reported a missing class
 	}
 	said := arrangeParts(o, class)
 	said = said.With("type", string(m.key.kind)).With("className", m.key.class).With("path", m.key.path)
@@ -126,9 +125,9 @@ func (m *model) readModel(r *presentationReader) *service.ViewModel {
 	return &service.ViewModel{Class: m.key.class, Said: said}
 }
 
-// arrangeParts sorts the parts of a view, such as columns and fields, by orderNumber and checks
-// them. It does the same with the parts within parts. class has the attributes that the parts show.
-// If it is nil, the names of attributes are not checked.
+// arrangeParts sorts the parts of a view, such as columns and fields, by orderNumber, and checks them. It does the
+// same with parts that are nested in parts. class has the attributes that the parts show; if it is nil, arrangeParts
+// does not check the names of attributes.
 func arrangeParts(o jsonfile.Object, class *engine.Class) engine.Fields {
 	for i, f := range o.Fields {
 		ordered := f.Name == "columns" || f.Name == "fields" || f.Name == "fullFields" || f.Name == "shortFields"
@@ -159,9 +158,9 @@ func arrangeParts(o jsonfile.Object, class *engine.Class) engine.Fields {
 	return o.Fields
 }
 
-// shownBy returns the class that has the attributes of the parts within a part. If the part shows a
-// reference or a collection, this is the target class. Otherwise it is the parameter class. If
-// class does not have the attribute that the part shows, shownBy adds a warning and returns nil.
+// shownBy returns the class that has the attributes shown by the nested parts of a part. If the part shows a reference
+// or a collection, this is the target class; otherwise it is the parameter class. If class does not have the attribute
+// that the part shows, shownBy adds a warning and returns nil.
 func shownBy(part jsonfile.Object, class *engine.Class) *engine.Class {
 	name := part.Text("property")
 	if name == "" || class == nil {
@@ -181,8 +180,8 @@ func shownBy(part jsonfile.Object, class *engine.Class) *engine.Class {
 	return class
 }
 
-// isStructure reports whether the class file has a struct attribute with this name. Views show such
-// an attribute as a whole, but the linked class has only its parts.
+// isStructure reports whether the class file declares a struct attribute with this name. Views show such an attribute
+// as a whole, but the linked class has only its parts.
 func isStructure(c *engine.Class, name string) bool {
 	return slices.ContainsFunc(c.Properties, func(p *engine.Property) bool { return strings.HasPrefix(p.Name, name+partSeparator) })
 }

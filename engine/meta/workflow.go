@@ -13,8 +13,7 @@ import (
 	"restsrv/engine/service"
 )
 
-// workflowsDir is the folder of the workflows, in files <name>.wf.json or
-// <name>@<namespace>.wf.json.
+// workflowsDir is the folder of the workflows, with files <name>.wf.json or <name>@<namespace>.wf.json.
 const workflowsDir = "workflows"
 
 func readWorkflows(r *presentationReader) map[string][]*service.Workflow {
@@ -32,7 +31,7 @@ func readWorkflows(r *presentationReader) map[string][]*service.Workflow {
 		w := &service.Workflow{Name: textOr(o.Fields, "name", ""), Namespace: textOr(o.Fields, "namespace", namespace), File: file, Written: o.Fields}
 		class := textOr(o.Fields, "wfClass", "")
 		if class == "" {
-			// This is fatal because states may restrict the attributes that accounts can use.
+			// This fault is fatal, because states may restrict the attributes that accounts can use.
 			o.Fault(o.At("wfClass"), describeFound(o.Value("wfClass")), "the class of the workflow")
 			return
 		}
@@ -72,8 +71,8 @@ func namedEntries(v any) []any {
 	})
 }
 
-// AllWorkflows returns the workflows of all classes, ordered by class, and the faults of their
-// files. It does not check whether the classes, attributes and states that a workflow names exist.
+// AllWorkflows returns the workflows of all classes, ordered by class, and the faults of their files. It does not
+// check whether the classes, attributes and states that are named in a workflow exist.
 func (p *Presentation) AllWorkflows() (found []*service.Workflow, faults engine.Faults) {
 	all, err := p.workflows.get(p, "the workflows of the application", readWorkflows)
 	if err != nil && !errors.As(err, &faults) {

@@ -12,9 +12,8 @@ import (
 	"restsrv/engine/mistake"
 )
 
-// assignment sets a property when an item passes a transition. The property belongs to the item, or
-// to an object that the item references. The value is a constant, a variable such as $$now, or a
-// formula over the item.
+// assignment sets a property when an item passes a transition. The property belongs to the item, or to an object to
+// which the item refers. The value is a constant, a variable such as $$now, or a formula over the item.
 type assignment struct {
 	path     []*engine.Property // references from the item to the object to change; empty for the item itself
 	property *engine.Property
@@ -23,18 +22,18 @@ type assignment struct {
 	formula  engine.Formula
 }
 
-// legacy matches a formula in text form, such as add($a, 1). dotted converts the path of a part of
-// a structure, such as passport.number, to its property name passport$number.
+// legacy matches a formula in text form, such as add($a, 1). dotted converts the path of a part of a structure, such
+// as passport.number, to the name of the property, passport$number.
 var (
 	legacy = regexp.MustCompile(`^\s*[A-Za-z]\w*\(.*\)\s*$`)
 	dotted = strings.NewReplacer(".", "$")
 )
 
-// variables are the names of account and time variables.
+// variables are the names of the variables for the account and the time.
 var variables = []string{"$$uid", "$$name", "$$now"}
 
-// targetClass returns the class of the object that the assignment changes, as the workflow declares
-// it. It is nil if the assignment changes the item itself.
+// targetClass returns the declared class of the object that the assignment changes. It returns nil if the assignment
+// changes the item itself.
 func (a *assignment) targetClass() *engine.Class {
 	if len(a.path) == 0 {
 		return nil
@@ -42,9 +41,8 @@ func (a *assignment) targetClass() *engine.Class {
 	return a.path[len(a.path)-1].Target
 }
 
-// targetOf resolves the key of an assignment, a dotted path that starts at class c. p is the
-// property to set. path contains the references that lead from the item to the object with this
-// property. p is nil if the path does not exist.
+// targetOf resolves the key of an assignment, a dotted path that starts at class c. p is the property to set. path
+// contains the references from the item to the object with property p. p is nil if the path does not exist.
 func targetOf(c *engine.Class, key string) (path []*engine.Property, p *engine.Property) {
 	for {
 		if p := c.Property(key); p != nil {
@@ -72,8 +70,8 @@ func extendName(name, rest string) (string, string, bool) {
 	return name + "." + part, rest, ok
 }
 
-// readAssignment reads an assignment. If the assignment has a mistake, a is nil. ok then reports
-// whether the transition can be used without it.
+// readAssignment reads an assignment. If the assignment has a mistake, a is nil, and ok reports whether the transition
+// can be used without the assignment.
 func (r reader) readAssignment() (a *assignment, ok bool) {
 	key := r.Text("key")
 	path, p := targetOf(r.class, key)
@@ -91,8 +89,7 @@ func (r reader) readAssignment() (a *assignment, ok bool) {
 	return r.readAssigned(a), false
 }
 
-// readAssigned checks and compiles the value of an assignment. It returns nil if the property
-// cannot have this value.
+// readAssigned checks and compiles the value of an assignment. It returns nil if the property cannot have the value.
 func (r reader) readAssigned(a *assignment) *assignment {
 	p := a.property
 	text, isText := a.plain.(string)
@@ -131,8 +128,8 @@ func (r reader) readAssigned(a *assignment) *assignment {
 	return a
 }
 
-// isAccountProperty reports whether a value names a property of the account that customProfile
-// adds. The notation is $$name. It may also be $name, if the class has no attribute of that name.
+// isAccountProperty reports whether a value names a property of the account that customProfile adds. Such a value is
+// written $$name. If the class has no attribute with this name, it can also be written $name.
 func (r reader) isAccountProperty(text string) bool {
 	name, ok := strings.CutPrefix(text, "$")
 	if name, double := strings.CutPrefix(name, "$"); double {
@@ -141,8 +138,7 @@ func (r reader) isAccountProperty(text string) bool {
 	return ok && r.class.Property(name) == nil && slices.Contains(r.defs.properties, name)
 }
 
-// keepsObjects reports whether a constant of the type may be a JSON object. Otherwise an object is
-// a formula.
+// keepsObjects reports whether a constant of the type can be a JSON object. For other types, an object is a formula.
 func keepsObjects(t engine.PropertyType) bool {
 	switch t {
 	case engine.Custom, engine.Period, engine.Geo, engine.Schedule:
@@ -151,8 +147,8 @@ func keepsObjects(t engine.PropertyType) bool {
 	return false
 }
 
-// bindConstant converts the constant to an input value for class c. Each write needs a result of
-// its own, because it may modify the value.
+// bindConstant converts the constant to an input value for class c. It must be called for each write, because a write
+// may modify the value.
 func (a *assignment) bindConstant(c *engine.Class) (any, error) {
 	v, _, err := c.Bind(engine.Fields{{Name: a.property.Name, Value: a.plain}}, engine.Lenient)
 	if err != nil {
@@ -161,8 +157,8 @@ func (a *assignment) bindConstant(c *engine.Class) (any, error) {
 	return v[a.property.Index], nil
 }
 
-// computeValue returns the value that the assignment sets. c is the class of the changed object. A
-// formula uses the values of the item it. The changed property may be hidden from the account.
+// computeValue returns the value that the assignment sets in an object of class c. A formula uses the values of the
+// item it. The changed property may be hidden from the account.
 func (a *assignment) computeValue(ctx context.Context, c *engine.Class, it *engine.Item, data engine.FormulaData) (any, error) {
 	var v any
 	switch {

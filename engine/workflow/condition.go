@@ -11,15 +11,14 @@ import (
 
 // condition is a condition on items. The zero condition is always true.
 type condition struct {
-	filter *engine.Filter // the filter if the condition uses no account variables; nil means always
+	filter *engine.Filter // the filter if the condition uses no account variables; nil if the condition is always true
 	class  *engine.Class
 	said   any  // the condition as written, if it uses account variables; otherwise nil
 	broken bool // the condition cannot be evaluated
 }
 
-// filterFor returns the filter for account a. ok is false if the condition cannot be evaluated for
-// the account. If the condition compares with a property that the account does not have, the
-// comparison has the result unset.
+// filterFor returns the filter for account a. If the condition compares with a property that the account does not
+// have, the result of the comparison is unset. ok is false if the condition cannot be evaluated for the account.
 func (c condition) filterFor(a *engine.Account, unset bool) (f *engine.Filter, ok bool) {
 	if c.said == nil {
 		return c.filter, !c.broken
@@ -31,8 +30,8 @@ func (c condition) filterFor(a *engine.Account, unset bool) (f *engine.Filter, o
 	return f, err == nil
 }
 
-// permittingFilter returns the filter of a condition that allows something. If the condition cannot
-// be evaluated, the filter matches no item.
+// permittingFilter returns the filter for a condition that allows something. If the condition cannot be evaluated, the
+// filter matches no item.
 func (c condition) permittingFilter(a *engine.Account) *engine.Filter {
 	f, ok := c.filterFor(a, false)
 	if !ok {
@@ -41,15 +40,15 @@ func (c condition) permittingFilter(a *engine.Account) *engine.Filter {
 	return f
 }
 
-// restrictingFilter returns the filter of a condition that forbids something. A nil filter matches
-// all items. If the condition cannot be evaluated, the filter matches all items too.
+// restrictingFilter returns the filter for a condition that forbids something; nil matches all items. If the condition
+// cannot be evaluated, the filter also matches all items.
 func (c condition) restrictingFilter(a *engine.Account) *engine.Filter {
 	f, _ := c.filterFor(a, true)
 	return f
 }
 
-// readCondition reads a condition on items. If it cannot be evaluated, readCondition reports the
-// rule.
+// readCondition reads a condition on items. If the condition cannot be evaluated, readCondition reports rule as a
+// mistake.
 func (r reader) readCondition(field string, rule *mistake.Rule) condition {
 	said := r.Value(field)
 	f, err := query.ParseOwnFilter(r.class, said)
@@ -57,7 +56,7 @@ func (r reader) readCondition(field string, rule *mistake.Rule) condition {
 		return condition{filter: f}
 	}
 	var names []string
-	for _, sample := range []any{nil, "x"} { // some operations accept null and some accept text
+	for _, sample := range []any{nil, "x"} { // try both, because some operations accept null and others accept text
 		_, other := query.ParseAccountFilter(r.class, said, func(name string) (any, bool) {
 			names = append(names, name)
 			return sample, true
@@ -75,8 +74,8 @@ func (r reader) readCondition(field string, rule *mistake.Rule) condition {
 	return condition{broken: true}
 }
 
-// reportUnknownProperties reports names in a condition that are neither attributes nor properties
-// of accounts that customProfile defines.
+// reportUnknownProperties reports the names in a condition that are neither attributes nor account properties defined
+// by customProfile.
 func (r reader) reportUnknownProperties(field string, names []string) {
 	slices.Sort(names)
 	for _, name := range slices.Compact(names) {
@@ -86,7 +85,7 @@ func (r reader) reportUnknownProperties(field string, names []string) {
 	}
 }
 
-// addVariables records account variables that conditions use, except the id of the account.
+// addVariables records the account variables that conditions use. It leaves out the id of the account.
 func (d *Definitions) addVariables(names []string) {
 	for _, name := range names {
 		if name != "uid" && name != "id" && !slices.Contains(d.variables, name) {

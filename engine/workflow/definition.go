@@ -15,10 +15,10 @@ import (
 // Definitions holds the compiled workflows of all classes.
 type Definitions struct {
 	find      func(string) (*engine.Class, error)
-	of        map[*engine.Class][]*flow // workflows by exact class: its own, then inherited ones
-	variables []string                  // account variables that conditions use, except the id
+	of        map[*engine.Class][]*flow // workflows by class; for each class its own workflows, then the inherited ones
+	variables []string                  // account variables that conditions use, except the id of the account
 
-	properties []string // properties of accounts that customProfile defines
+	properties []string // account properties that customProfile defines
 }
 
 type flow struct {
@@ -36,9 +36,9 @@ type state struct {
 	when          condition    // items are in the state only if this condition is true
 	period        *period      // maximum time in the state; nil means no limit
 	items         []permission // permissions on the items in the state
-	// properties that only some roles may change
+	// properties are those that only some roles can change in this state.
 	properties []propertyPermission
-	keepsAll   bool // no account may change any property in this state, because propertyPermissions is not valid
+	keepsAll   bool // propertyPermissions is not valid, so no account can change any property in this state
 	selections []selection
 }
 
@@ -55,14 +55,14 @@ type propertyPermission struct {
 
 // selection is a list of values that forms offer for a property in a state.
 type selection struct {
-	role     *role // role that gets the list; nil means all accounts
+	role     *role // role for which the list is offered; nil means all accounts
 	property string
 	said     engine.Fields // the list as written
 }
 
-// role is a group of accounts. If attribute is false, name is a role or the id of an account: the
-// group consists of the accounts with this role or id. If attribute is true, name is an attribute
-// of the item: the group consists of the accounts in this attribute, so it depends on the item.
+// role is a group of accounts. If attribute is false, the group consists of the accounts whose id or role is name. If
+// attribute is true, name is an attribute of the item that contains accounts: the group consists of these accounts, so
+// it depends on the item.
 type role struct {
 	class     *engine.Class
 	name      string
@@ -74,14 +74,13 @@ type transition struct {
 	name, caption string
 	from, to      *state
 	when          condition
-	roles         []role // roles that may use it; if empty, all accounts that may change the item
+	roles         []role // roles that may use the transition; if empty, all accounts that may change the item
 	assignments   []*assignment
-	shown         engine.Fields // description for clients
+	shown         engine.Fields // description of the transition for clients
 }
 
-// memberFilter returns a condition on items: an account with these subjects has the role for the
-// items that match. subjects are the account's id and roles (see engine.Account.Names). A nil
-// condition matches all items.
+// memberFilter returns the condition on items for which an account has the role; nil matches all items. subjects are
+// the id and the roles of the account (see engine.Account.Names).
 func (r role) memberFilter(subjects []string) *engine.Filter {
 	switch {
 	case r.attribute:
@@ -93,8 +92,8 @@ func (r role) memberFilter(subjects []string) *engine.Filter {
 	return engine.Never()
 }
 
-// anyOf returns a condition on items: an account with these subjects has at least one of the roles
-// for the items that match.
+// anyOf returns the condition on items for which an account has at least one of the roles. subjects are the id and the
+// roles of the account.
 func anyOf(roles []role, subjects []string) *engine.Filter {
 	all := make([]*engine.Filter, len(roles))
 	for i, r := range roles {
@@ -103,15 +102,14 @@ func anyOf(roles []role, subjects []string) *engine.Filter {
 	return engine.Either(all...)
 }
 
-// Load compiles workflows and reports mistakes as faults. properties are the names of account
-// properties that customProfile defines; conditions may use them. A mistake never gives a
-// permission:
+// Load compiles workflows and reports mistakes as faults. properties are the names of the account properties that
+// customProfile defines; conditions can use them. A mistake never gives a permission:
 //
 //   - A workflow is left out if its class does not exist.
-//   - If a condition that allows something cannot be evaluated, it is never true. If it forbids
-//     something, it is always true.
+//   - A condition that allows something is false if it cannot be evaluated.
+//   - A condition that forbids something is true if it cannot be evaluated.
 //
-// Load sets Staged in all classes that have workflows, so call it before these classes are used.
+// Load sets Staged in all classes that have workflows, so it must be called before these classes are used.
 func Load(meta engine.MetaRepository, all []*service.Workflow, properties []string) (*Definitions, engine.Faults) {
 	d := &Definitions{find: meta.Class, of: map[*engine.Class][]*flow{}, properties: properties}
 	var faults engine.Faults
@@ -149,9 +147,9 @@ func classNames(meta engine.MetaRepository) (names []string) {
 	return names
 }
 
-// inheritedFlows returns the workflows of class c: its own, then those of its ancestors. If an
-// ancestor has a workflow with the same name, it is left out. own holds the workflows by the class
-// that declares them.
+// inheritedFlows returns the workflows of class c: its own, then those of its ancestors. A workflow of an ancestor is
+// left out if a nearer class has a workflow with the same name. own holds the workflows by the class that declares
+// them.
 func inheritedFlows(own map[*engine.Class][]*flow, c *engine.Class) (all []*flow) {
 	for ; c != nil; c = c.Ancestor {
 		for _, f := range own[c] {
@@ -163,8 +161,8 @@ func inheritedFlows(own map[*engine.Class][]*flow, c *engine.Class) (all []*flow
 	return all
 }
 
-// findFlow returns the workflow of class c with this name, or nil. If the name has no namespace, it
-// is in the namespace of the class.
+// findFlow returns the workflow of class c with this name, or nil if there is none. If the name has no namespace, the
+// namespace of the class is used.
 func (d *Definitions) findFlow(c *engine.Class, name string) *flow {
 	if !strings.Contains(name, "@") {
 		name = engine.FullName(name, c.Namespace)

@@ -9,17 +9,17 @@ import (
 	"restsrv/engine"
 )
 
-// maxAttempts limits how often a move is tried if concurrent transactions prevent it. Before each
-// new attempt, the move waits for a random time between retryPause and twice retryPause. Without
-// this pause, the same transactions would probably prevent the attempt again.
+// maxAttempts limits how often a move is tried if concurrent transactions prevent it. Before each new attempt, the
+// move pauses for a random time between retryPause and twice retryPause, so that the same transactions do not prevent
+// it again.
 const (
 	maxAttempts = 5
 	retryPause  = 10 * time.Millisecond
 )
 
-// Move implements engine.Workflows. Concurrent moves of one item run one after the other: reading
-// the item in the transaction waits for earlier moves, so each move sees the changes of the earlier
-// ones.
+// Move implements engine.Workflows. Concurrent moves of one item run one after the other: the transaction of a move
+// begins by reading the item, which waits for earlier moves. Therefore each move sees the changes of the earlier
+// moves.
 func (s *Set) Move(ctx context.Context, r engine.Repository, m engine.Move) (now string, err error) {
 	for attempt := 1; ; attempt++ {
 		err := engine.InTransaction(ctx, r, func(ctx context.Context) error {
@@ -44,10 +44,10 @@ func pauseBeforeRetry(ctx context.Context) bool {
 	}
 }
 
-// moving is one call of Move.
+// moving is the state of one call of Move.
 type moving struct {
 	set  *Set
-	data engine.Repository // the repository passed to Move, which applies the permissions of the account
+	data engine.Repository // the repository that was passed to Move; it applies the permissions of the account
 	item *engine.Item
 	flow *flow
 	way  *transition // nil if the item is put into a state without a transition
@@ -79,8 +79,8 @@ func (s *Set) moveItem(ctx context.Context, r engine.Repository, m engine.Move) 
 	return g.item.ID, err
 }
 
-// refuseMove returns the error for a refused move. reason is a code such as engine.NoState, and why
-// is its text for people. params are added to both.
+// refuseMove returns the error for a refused move. reason is a code such as engine.NoState, and why is the message for
+// people. The error contains params as parameters, and their values in the message.
 func refuseMove(reason, why string, params ...engine.Field) error {
 	e := engine.Errorf(engine.Invalid, reason, "%s", why)
 	e.Params = params
@@ -91,8 +91,8 @@ func refuseMove(reason, why string, params ...engine.Field) error {
 	return e
 }
 
-// refuse returns the error for a refused move in an existing workflow. It calls refuseMove and adds
-// the workflow to the parameters. If params is empty, it also adds the transition or the state.
+// refuse returns the error for a refused move in an existing workflow. It adds the workflow to params and calls
+// refuseMove. If params is empty, it also adds the transition or the state.
 func (g *moving) refuse(reason, why string, params ...engine.Field) error {
 	all := []engine.Field{engine.Named("workflow", g.flow.caption)}
 	if len(params) > 0 {
@@ -108,8 +108,7 @@ func (g *moving) infoField() engine.Field {
 	return engine.Named("info", g.item.Class.FullName+"@"+g.item.ID)
 }
 
-// pushToState puts the item into a state, whatever state it is in. The account needs write
-// permission.
+// pushToState puts the item into a state, regardless of its present state. The account needs write permission.
 func (g *moving) pushToState(ctx context.Context) error {
 	if err := g.writeItem(ctx, g.data, engine.NewValues(g.item.Class.Base())); err != nil {
 		return err
@@ -133,9 +132,8 @@ func (g *moving) checkState(ctx context.Context) error {
 	return err
 }
 
-// passTransition moves the item along a transition. If the transition has roles, an account with
-// one of them may use it without any other permission on the item. If it has no roles, the account
-// needs write permission.
+// passTransition moves the item along a transition. If the transition has roles, an account with one of them can use
+// the transition without any other permission on the item. If it has no roles, the account needs write permission.
 func (g *moving) passTransition(ctx context.Context) error {
 	all, err := g.set.readReached(ctx, g.item, []*flow{g.flow})
 	if err != nil {
@@ -178,16 +176,15 @@ func (g *moving) passTransition(ctx context.Context) error {
 	return g.set.putStage(ctx, g.item, g.flow, g.to)
 }
 
-// mayWrite reports whether the access token of the request permits writes. A token without a scope
-// permits them.
+// mayWrite reports whether the access token of the request permits writes. A token without a scope permits writes.
 func mayWrite(ctx context.Context) bool {
 	a := engine.AccountFrom(ctx)
 	return a == nil || a.Scope == nil || a.Limit.Has(engine.MayWrite)
 }
 
-// assignValues computes the values that the transition assigns to the item and to objects that it
-// references. Later assignments use the results of earlier ones. If the transition has roles,
-// formulas can read all data. Otherwise they can read only the data that the account may read.
+// assignValues computes the values that the transition assigns to the item, and to objects to which the item refers.
+// Later assignments use the results of earlier ones. If the transition has roles, formulas can read all data.
+// Otherwise they can read only the data that the account may read.
 func (g *moving) assignValues(ctx context.Context) (_ engine.Values, others []*other, err error) {
 	c := g.item.Class.Base()
 	values := engine.NewValues(c)
@@ -224,8 +221,8 @@ func (g *moving) assignValues(ctx context.Context) (_ engine.Values, others []*o
 	return values, others, nil
 }
 
-// writeItem stores v in the item. The id of the item may change, because v may contain key
-// attributes. It returns an error if the account may not write.
+// writeItem stores v in the item. v can contain key attributes, so the id of the item can change. writeItem returns an
+// error if the account may not write.
 func (g *moving) writeItem(ctx context.Context, data engine.Repository, v engine.Values) error {
 	if !mayWrite(ctx) {
 		return g.refuse(engine.NotAllowed, "the account may not do this")
@@ -247,8 +244,8 @@ func (g *moving) writeItem(ctx context.Context, data engine.Repository, v engine
 	return nil
 }
 
-// convertError converts errors that the client can correct to refusals of the move. It returns
-// other errors unchanged.
+// convertError converts errors that the client can correct to errors for a refused move. It returns other errors
+// unchanged.
 func (g *moving) convertError(err error) error {
 	var e *engine.Error
 	if !errors.As(err, &e) {
@@ -268,8 +265,8 @@ func (g *moving) convertError(err error) error {
 	return refusal
 }
 
-// lookups implements engine.FormulaData. It reads from the store with all permissions, or from the
-// repository of the account (see assignValues).
+// lookups implements engine.FormulaData. It reads with all permissions from the store, or with the permissions of the
+// account from the account's repository (see assignValues).
 type lookups struct {
 	set   *Set
 	now   engine.Instant
@@ -277,8 +274,8 @@ type lookups struct {
 	ctx   func(context.Context) context.Context
 }
 
-// readItem reads the item for a formula, together with the items that loads name. It leaves out
-// attributes and links that are hidden from the account.
+// readItem reads the item for a formula, with the items in loads. It leaves out attributes and links that are hidden
+// from the account.
 func (l lookups) readItem(ctx context.Context, c *engine.Class, id string, loads []*engine.Load) (*engine.Item, error) {
 	ctx = l.ctx(ctx)
 	view, err := engine.ViewOf(ctx, l.store, c)
@@ -294,8 +291,8 @@ func (l lookups) readItem(ctx context.Context, c *engine.Class, id string, loads
 	return own, nil
 }
 
-// knownLoads returns the loads that the account may make. view is the class without the properties
-// that are hidden from the account; loads of hidden properties are left out.
+// knownLoads returns the loads that the account is allowed to make. view is the class without the properties that are
+// hidden from the account. Loads of hidden properties are left out.
 func knownLoads(view *engine.Class, loads []*engine.Load) (all []*engine.Load) {
 	for _, l := range loads {
 		if view.Hides(l.Property) {
@@ -308,8 +305,8 @@ func knownLoads(view *engine.Class, loads []*engine.Load) (all []*engine.Load) {
 	return all
 }
 
-// ignoreHidden returns nil if err says that an attribute is hidden from the account. The lookup
-// that failed with err then counts as empty. Other errors are returned unchanged.
+// ignoreHidden returns nil if err means that an attribute is hidden from the account. The failed lookup then counts as
+// empty. Other errors are returned unchanged.
 func ignoreHidden(err error) error {
 	var e *engine.Error
 	if errors.As(err, &e) && e.Code == engine.Invalid && (e.Reason == "unknown-attribute" || e.Reason == "calculated") {

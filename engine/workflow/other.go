@@ -7,17 +7,17 @@ import (
 	"restsrv/engine"
 )
 
-// other is an object that a transition changes in addition to the item. The item references it.
+// other is an object that a transition changes in addition to the item. The item refers to this object.
 type other struct {
 	path   []*engine.Property // the references from the item to the object
 	class  *engine.Class
-	id     string // "" if the reference is null and the object must be created
+	id     string // "" if the reference is null, so that the object must be created
 	values engine.Values
 }
 
-// findOther returns the object that the assignment changes. all contains the objects that earlier
-// assignments change. If the object is among them, findOther returns that element. Otherwise it
-// adds an element. values are the values that the transition has assigned to the item so far.
+// findOther returns the object that the assignment changes. all contains the objects that earlier assignments change.
+// If the object is one of them, findOther returns the element of all; otherwise it adds a new element. values are the
+// values that the transition has assigned to the item so far.
 func (g *moving) findOther(ctx context.Context, all *[]*other, a *assignment, values engine.Values) (*other, error) {
 	same := func(o *other) bool {
 		return slices.EqualFunc(o.path, a.path, func(p, q *engine.Property) bool { return p.Name == q.Name })
@@ -33,8 +33,8 @@ func (g *moving) findOther(ctx context.Context, all *[]*other, a *assignment, va
 	return o, nil
 }
 
-// findReferenced follows a path of references that starts at the item, and returns the object at
-// its end. If values contains a new value of the first reference, it follows the new value.
+// findReferenced follows a path of references from the item and returns the object at its end. If values contains a
+// new value of the first reference, this value is used.
 func (g *moving) findReferenced(ctx context.Context, path []*engine.Property, values engine.Values) (*other, error) {
 	notThere := g.refuse(engine.NotTransferred, "the object that the transition changes is not there")
 	c := g.item.Class.Base()
@@ -78,7 +78,7 @@ func (g *moving) findReferenced(ctx context.Context, path []*engine.Property, va
 	return &other{path: path, class: c, id: at.ID, values: engine.NewValues(c)}, nil
 }
 
-// loadsAlong returns the loads that are required to follow the path.
+// loadsAlong returns the loads that are required to follow a path.
 func loadsAlong(path []*engine.Property) []*engine.Load {
 	if len(path) == 0 {
 		return nil
@@ -86,9 +86,9 @@ func loadsAlong(path []*engine.Property) []*engine.Load {
 	return []*engine.Load{{Property: path[0], Next: loadsAlong(path[1:])}}
 }
 
-// writeOthers creates or changes the objects other than the item. The account needs permission for
-// that, since the roles of a transition apply only to the item. If writeOthers creates an object,
-// it adds the item's reference to that object to values.
+// writeOthers creates or changes the objects in others. The account needs the permission to do so, because the roles
+// of a transition apply only to the item. If writeOthers creates an object, it adds the item's reference to this
+// object to values.
 func (g *moving) writeOthers(ctx context.Context, values engine.Values, others []*other) error {
 	for _, o := range others {
 		var it *engine.Item
@@ -98,7 +98,7 @@ func (g *moving) writeOthers(ctx context.Context, values engine.Values, others [
 		} else {
 			_, err = g.data.Update(ctx, o.class, o.id, o.values, engine.WriteOptions{})
 		}
-		if engine.CodeOf(err) == engine.NotFound { // the account may not read the object
+		if engine.CodeOf(err) == engine.NotFound { // NotFound also means that the account may not read the object
 			return g.refuse(engine.NotAllowed, "the account may not do this")
 		}
 		if err != nil {

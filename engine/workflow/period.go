@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// period is a duration in years, months, days and a rest. It is added to a date in UTC.
+// period is a duration that can be added to a date in UTC. It consists of years, months, days, and the rest.
 type period struct {
 	years, months, days int
 	rest                time.Duration
@@ -17,8 +17,8 @@ var (
 	periodPart = regexp.MustCompile(`(\d+)\s*([yMwdhmsгМндчмс])`)
 )
 
-// parsePeriod parses a period such as "2w 3d 12h". The units are y, M (months), w, d, h, m
-// (minutes) and s, or the letters in files of the Russian version of IONDV.
+// parsePeriod parses a period such as "2w 3d 12h". The units are y, M (months), w, d, h, m (minutes) and s, or the
+// letters that the Russian version of IONDV writes in files.
 func parsePeriod(text string) (*period, bool) {
 	if !periodText.MatchString(text) {
 		return nil, false
@@ -46,8 +46,7 @@ func parsePeriod(text string) (*period, bool) {
 	return &p, true
 }
 
-// addTo returns t plus the period. If the resulting month is too short for the day, its last day is
-// used.
+// addTo returns t plus the period. If the resulting month does not have the day, the last day of this month is used.
 func (p *period) addTo(t time.Time) time.Time {
 	t = t.UTC()
 	first := time.Date(t.Year()+p.years, t.Month()+time.Month(p.months), 1, t.Hour(), t.Minute(), t.Second(), t.Nanosecond(), time.UTC)

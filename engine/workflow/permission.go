@@ -5,9 +5,8 @@ import "restsrv/engine"
 // Any reports whether the application has workflows.
 func (d *Definitions) Any() bool { return d != nil && len(d.of) > 0 }
 
-// Rows implements access.Stages. It returns a condition on items of exactly class c: the item is in
-// a state that gives the account the permission. States cannot give permission to create items,
-// because an item that does not exist has no state.
+// Rows implements access.Stages. It returns the condition on items of exactly class c that are in a state in which the
+// account has the permission. States cannot give permission to create items, because a new item has no state before.
 func (d *Definitions) Rows(may engine.Permission, c *engine.Class, a *engine.Account) *engine.Filter {
 	if may == engine.MayUse {
 		return nil
@@ -36,9 +35,9 @@ func (d *Definitions) Rows(may engine.Permission, c *engine.Class, a *engine.Acc
 // Variables implements access.Stages.
 func (d *Definitions) Variables() []string { return d.variables }
 
-// Keeps implements access.Stages. If propertyPermissions of a state lists a property, only the
-// roles with write permission in that list may change the property. If the condition of the state
-// cannot be evaluated, this restriction applies to all items in the state.
+// Keeps implements access.Stages. If the propertyPermissions of a state list a property, only the roles with write
+// permission in this list can change the property. If the condition of the state cannot be evaluated, the restriction
+// applies to all items in the state.
 func (d *Definitions) Keeps(property string, c *engine.Class, a *engine.Account) *engine.Filter {
 	subjects := a.Names()
 	var all []*engine.Filter
@@ -79,8 +78,8 @@ func (d *Definitions) Keeps(property string, c *engine.Class, a *engine.Account)
 	return orAlways(engine.Either(all...))
 }
 
-// orAlways prepares a filter for the results of Rows and Keeps, in which nil means no items. A nil
-// filter, which means all items, becomes a filter that is always true.
+// orAlways prepares a filter for the results of Rows and Keeps, in which nil means no items. It replaces nil, which
+// means all items in a filter, by a filter that is always true.
 func orAlways(f *engine.Filter) *engine.Filter {
 	if f == nil {
 		return &engine.Filter{Op: engine.OpConst, Value: true}
@@ -88,8 +87,8 @@ func orAlways(f *engine.Filter) *engine.Filter {
 	return f
 }
 
-// inState returns the condition that an item is in state s. An item is in the start state if no
-// other state of the workflow is stored for it.
+// inState returns the condition that an item is in state s. If s is the start state, the condition is that no other
+// state of the workflow is stored for the item.
 func (f *flow) inState(s *state) *engine.Filter {
 	if s != f.start {
 		return &engine.Filter{Op: engine.OpReached, Pattern: f.name, List: []any{s.name}}

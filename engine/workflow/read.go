@@ -16,11 +16,11 @@ type reader struct {
 	class *engine.Class
 	defs  *Definitions
 
-	stateless bool // the workflow has no list of states; states that are not found are then not reported
+	stateless bool // the workflow has no list of states, so unknown states are not reported
 }
 
-// eachObject calls read for each element of an array of objects. It reports the rule for elements
-// that are not objects.
+// eachObject calls read for each element of an array of objects. If an element is not an object, it reports rule as a
+// mistake.
 func (r reader) eachObject(name string, rule *mistake.Rule, read func(reader)) {
 	for i, v := range r.List(name) {
 		at := jsonfile.Element(r.At(name), i)
@@ -39,8 +39,8 @@ func (r reader) requireList(name string) {
 	}
 }
 
-// entryName returns the name of a state or transition. If it is missing, entryName reports the rule
-// and returns "".
+// entryName returns the name of a state or transition. If the name is missing, entryName reports rule as a mistake and
+// returns "".
 func (r reader) entryName(rule *mistake.Rule) string {
 	name, ok := r.Value("name").(string)
 	if !ok || name == "" {
@@ -85,8 +85,8 @@ func (r reader) captionOr(name string) string {
 	return name
 }
 
-// readStateName returns the state that a field names. If the field is empty, s is nil and ok is
-// true. If the state does not exist, it reports the mistake, s is nil and ok is false.
+// readStateName returns the state that a field names. If the field is empty, s is nil and ok is true. If the state
+// does not exist, readStateName reports the mistake, s is nil and ok is false.
 func (r reader) readStateName(f *flow, field string) (s *state, ok bool) {
 	name := r.Text(field)
 	if name == "" {
@@ -118,7 +118,7 @@ func (r reader) readState() *state {
 	r.eachObject("itemPermissions", mistake.NotObject, func(r reader) { s.items = r.readPermission(s.items) })
 	r.readPropertyPermissions(s)
 	r.eachObject("selectionProviders", mistake.NotObject, func(r reader) {
-		if r.Value("property") == nil { // IONDV Studio writes such an entry for an empty row
+		if r.Value("property") == nil { // ignore it, because IONDV Studio writes such an entry for an empty row
 			return
 		}
 		if p := r.readProperty("property"); p != nil {
@@ -133,9 +133,8 @@ func (r reader) readState() *state {
 	return s
 }
 
-// readPropertyPermissions reads propertyPermissions, which lists properties that only some roles
-// may change in the state. If an entry is not valid, no account may change any property in the
-// state.
+// readPropertyPermissions reads propertyPermissions, a list of properties that only some roles can change in the
+// state. If an entry is not valid, no account can change any property in the state.
 func (r reader) readPropertyPermissions(s *state) {
 	const name = "propertyPermissions"
 	all := func(path string, v any, expected string) {
@@ -181,8 +180,8 @@ func (r reader) readPermission(all []permission) []permission {
 	return append(all, permission{r.resolveRole(name), engine.Permission(may)})
 }
 
-// resolveRole returns the role with a name. If the class has an attribute with this name that can
-// hold accounts, the role depends on the item: it is given to the accounts in this attribute.
+// resolveRole returns the role with a name. If the class has an attribute with this name that can contain accounts,
+// the role depends on the item: the accounts in this attribute have the role.
 func (r reader) resolveRole(name string) role {
 	_, err := query.NamesOneOf(r.class, name, nil)
 	return role{r.class, name, err == nil}
@@ -211,8 +210,7 @@ func (r reader) attributeNames() (names []string) {
 	return names
 }
 
-// readTransition reads a transition. It returns nil if the transition cannot be used because of a
-// mistake.
+// readTransition reads a transition. It returns nil if a mistake makes the transition unusable.
 func (r reader) readTransition(f *flow) *transition {
 	t := &transition{name: r.entryName(mistake.TransitionEntry)}
 	if t.name == "" {
@@ -263,7 +261,7 @@ func (r reader) readTransition(f *flow) *transition {
 	return t
 }
 
-// messageOf returns the message of an error without its cause.
+// messageOf returns the message of an error, without that of its cause.
 func messageOf(err error) string {
 	var e *engine.Error
 	if errors.As(err, &e) {

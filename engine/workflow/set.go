@@ -13,19 +13,19 @@ import (
 // Config configures a Set.
 type Config struct {
 	Definitions *Definitions
-	Store       engine.Repository // repository for items and stages (see Stage); it must support transactions
-	Data        engine.Repository // the same repository with event listeners, used to write items
+	Store       engine.Repository // repository of items and stages (see Stage); it must support transactions
+	Data        engine.Repository // the same repository with event listeners; items are written through it
 	Sequences   service.Sequences // for formulas
-	// Entering is called in the transaction before an item enters a state. It may add values to v,
-	// or return an error to refuse the move. It may be nil.
+	// Entering is called in the transaction before an item enters a state. It can add values to v, and it can return
+	// an error to refuse the move. It may be nil.
 	Entering func(ctx context.Context, c *engine.Class, id, workflow, state string, v engine.Values) error
-	Stages   *engine.Class    // the result of Class, which must be a class of Store
+	Stages   *engine.Class    // the result of Class; Store must contain this class
 	Now      func() time.Time // if nil, time.Now is used
 	Log      *slog.Logger     // if nil, log records are discarded
 }
 
-// Set implements engine.Workflows. It reads and writes stages with all permissions. To report what
-// an account may do, and to move items, it applies the permissions of the account.
+// Set implements engine.Workflows. It reads and writes stages with all permissions. It applies the permissions of the
+// account when it moves items and when it reports the actions that the account may take.
 type Set struct {
 	Config
 }
@@ -62,8 +62,7 @@ type reached struct {
 	since time.Time // zero if the item was never moved
 }
 
-// readReached returns the states that an item has reached in the given workflows. It uses one SQL
-// statement.
+// readReached returns the states that an item has reached in the given workflows, with one SQL statement.
 func (s *Set) readReached(ctx context.Context, it *engine.Item, flows []*flow) ([]reached, error) {
 	ids := make([]any, len(flows))
 	for i, f := range flows {
@@ -82,7 +81,7 @@ func (s *Set) readReached(ctx context.Context, it *engine.Item, flows []*flow) (
 	for i, f := range flows {
 		all[i] = reached{flow: f, state: f.start}
 		if stored, ok := found[ids[i]]; ok {
-			// If the workflow does not have the stored state any more, it is ignored.
+			// Ignore a stored state that the workflow no longer has.
 			if known := f.findState(stored.state.name); known != nil {
 				all[i].state, all[i].since = known, stored.since
 			}
@@ -91,8 +90,8 @@ func (s *Set) readReached(ctx context.Context, it *engine.Item, flows []*flow) (
 	return all, nil
 }
 
-// putStage stores that an item has entered a state now. If to is nil, it deletes the stored state,
-// so that the item is in the start state.
+// putStage stores that an item has entered the state to. If to is nil, it deletes the stored state, so that the item
+// is in the start state.
 func (s *Set) putStage(ctx context.Context, it *engine.Item, f *flow, to *state) error {
 	ctx = engine.AsServer(ctx)
 	stage := Stage(s.Stages, it.Class.Base(), it.ID, f.name, "")
@@ -109,11 +108,11 @@ func (s *Set) putStage(ctx context.Context, it *engine.Item, f *flow, to *state)
 	return err
 }
 
-// maxAsked limits the number of conditions in one SQL statement, since each can add joins.
+// maxAsked limits the number of conditions in one SQL statement, because each condition can add joins.
 const maxAsked = 8
 
-// evaluateConditions returns for each condition whether it is true for an item. A nil condition is
-// true. Conditions with a fixed result need no SQL statement.
+// evaluateConditions returns whether each condition is true for an item. A nil condition is true. If a condition has a
+// fixed result, it is not sent to the database.
 func (s *Set) evaluateConditions(ctx context.Context, it *engine.Item, conditions []*engine.Filter) ([]bool, error) {
 	holds := make([]bool, len(conditions))
 	var asked []int

@@ -21,7 +21,7 @@ func (q *questions) addQuestion(all ...*engine.Filter) int {
 	return len(q.conditions) - 1
 }
 
-// subjectsOf returns the id and roles of the account of the request (see engine.Account.Names).
+// subjectsOf returns the id and the roles of the account of the request (see engine.Account.Names).
 func subjectsOf(ctx context.Context) []string {
 	if a := engine.AccountFrom(ctx); a != nil {
 		return a.Names()
@@ -29,8 +29,8 @@ func subjectsOf(ctx context.Context) []string {
 	return nil
 }
 
-// permissionLimit returns the permissions in states that the access token of the request allows. A
-// token without a scope allows all of them. MayUse is left out, since it does not apply to items.
+// permissionLimit returns the permissions in states that the access token of the request allows. A token without a
+// scope allows all of them. MayUse is never included, because it does not apply to existing items.
 func permissionLimit(ctx context.Context) engine.Permission {
 	may := engine.MayRead | engine.MayWrite | engine.MayDelete
 	if a := engine.AccountFrom(ctx); a != nil && a.Scope != nil {
@@ -39,9 +39,8 @@ func permissionLimit(ctx context.Context) engine.Permission {
 	return may
 }
 
-// Status implements engine.Workflows. It uses one SQL statement for the item, one for its states in
-// all workflows, and one for the conditions. If there are more than maxAsked conditions, these take
-// several statements.
+// Status implements engine.Workflows. It uses three SQL statements: for the item, for its states in all workflows, and
+// for the conditions. If there are more than maxAsked conditions, they take several statements.
 func (s *Set) Status(ctx context.Context, r engine.Repository, c *engine.Class, id string) (engine.Fields, error) {
 	it, err := r.Get(ctx, c, id)
 	if err != nil {
@@ -61,7 +60,7 @@ func (s *Set) Status(ctx context.Context, r engine.Repository, c *engine.Class, 
 			permissions |= grantedPermissions(at.state.items, asked[i].items, q)
 			for n, of := range at.state.properties {
 				if it.Class.Property(of.property.Name) == nil {
-					continue // hidden from the account
+					continue // the attribute is hidden from the account
 				}
 				properties = addPermission(properties, of.property.Name, grantedPermissions(of.given, asked[i].properties[n], q))
 			}
@@ -79,12 +78,12 @@ func (s *Set) Status(ctx context.Context, r engine.Repository, c *engine.Class, 
 		engine.Named("propertyPermissions", properties), engine.Named("selectionProviders", selections)}, nil
 }
 
-// maxInquiries limits how often inquire starts again because the item was moved.
+// maxInquiries limits how often inquire starts again because the item was moved in the meantime.
 const maxInquiries = 10
 
-// inquire reads the states of an item, and then evaluates what the account may do in these states.
-// If the item is moved between the two steps, inquire starts again, so that all results refer to
-// the same states. After maxInquiries attempts, it returns the last results as they are.
+// inquire reads the states of an item, and then evaluates the actions that the account may take in these states. If
+// the item is moved between the two steps, inquire starts again, so that all results belong to the same states. After
+// maxInquiries attempts, it returns the last results.
 func (s *Set) inquire(ctx context.Context, r engine.Repository, it *engine.Item, flows []*flow) (all []reached, asked []asking, q *questions, err error) {
 	for attempt := 1; ; attempt++ {
 		if all, err = s.readReached(ctx, it, flows); err != nil {
@@ -106,19 +105,19 @@ func (s *Set) inquire(ctx context.Context, r engine.Repository, it *engine.Item,
 	}
 }
 
-// asking holds the indexes in questions of the conditions about one state.
+// asking holds, for one state, the indexes of its conditions in questions.
 type asking struct {
 	at          reached
-	there       int // whether the item is still in the state
+	there       int // for the condition that the item is still in the state
 	state       int
-	transitions []int // for the transitions that begin in the state, in their order
+	transitions []int // for the transitions from the state, in their order
 	items       []int
 	properties  [][]int
 	selections  []int
 }
 
-// askState adds conditions to q. They determine what the account may do with an item of class c in
-// the state. r is the repository of the account.
+// askState adds conditions to q that determine the actions that the account may take with an item of class c in the
+// state. r is the repository of the account.
 func (at reached) askState(ctx context.Context, r engine.Repository, c *engine.Class, q *questions) (a asking, err error) {
 	a.at = at
 	if at.state == nil {
@@ -162,11 +161,10 @@ type changer interface {
 	Changes(ctx context.Context, c *engine.Class, names []string) (*engine.Filter, error)
 }
 
-// openFilter returns a condition on items: the account may use the transition for the items that
-// match. r is the repository of the account. A transition can change the item and objects that the
-// item references. For the referenced objects, the account always needs permission for the changes.
-// For the item, it needs one of the roles of the transition or, if the transition has no roles,
-// permission for the changes.
+// openFilter returns the condition on items for which the account may use the transition. r is the repository of the
+// account. A transition can change the item, and objects to which the item refers. For the item, the account needs one
+// of the roles of the transition or, if the transition has no roles, permission for the changes. For the other
+// objects, it always needs permission for the changes.
 func (t *transition) openFilter(ctx context.Context, r engine.Repository, c *engine.Class, subjects []string) (*engine.Filter, error) {
 	guarded, ok := r.(changer)
 	switch {
@@ -181,7 +179,8 @@ func (t *transition) openFilter(ctx context.Context, r engine.Repository, c *eng
 			names = append(names, a.property.Name)
 			continue
 		}
-		// The permission on the referenced object itself is checked only when the item is moved.
+		// This condition does not check the permission on the object to which the item refers. It is checked when the
+		// item is moved.
 		other, err := guarded.Changes(ctx, a.targetClass(), []string{a.property.Name})
 		if err != nil || other.Never() {
 			return engine.Never(), err
@@ -193,8 +192,8 @@ func (t *transition) openFilter(ctx context.Context, r engine.Repository, c *eng
 	return guarded.Changes(ctx, c, names)
 }
 
-// allowedFilter returns a condition on items: an account with these subjects has a role of the
-// transition for the items that match. A nil condition matches all items.
+// allowedFilter returns the condition on items for which an account with these subjects has a role of the transition.
+// nil matches all items.
 func (t *transition) allowedFilter(subjects []string) *engine.Filter {
 	if len(t.roles) == 0 {
 		return nil
@@ -202,7 +201,7 @@ func (t *transition) allowedFilter(subjects []string) *engine.Filter {
 	return anyOf(t.roles, subjects)
 }
 
-// nextTransitions returns the descriptions of the transitions that are possible now.
+// nextTransitions returns the descriptions of the transitions that are now possible.
 func (a asking) nextTransitions(q *questions) engine.Fields {
 	next := engine.Fields{}
 	n := 0
@@ -218,8 +217,8 @@ func (a asking) nextTransitions(q *questions) engine.Fields {
 	return next
 }
 
-// grantedPermissions returns the union of those permissions in the list all that apply to the item.
-// For each of them, asked contains the index of its condition in q.
+// grantedPermissions returns the union of those permissions in all for which the condition is true for the item. asked
+// contains, for each permission, the index of its condition in q.
 func grantedPermissions(all []permission, asked []int, q *questions) (may engine.Permission) {
 	for i, p := range all {
 		if q.holds[asked[i]] {

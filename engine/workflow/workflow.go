@@ -1,17 +1,15 @@
 // Package workflow moves items through the states of workflows.
 //
-// Load compiles the workflow files of an application. A Set lists the transitions that are possible
-// for an item and performs them. The state of an item in a workflow is stored in a separate item of
-// a system class, called its stage. An item without a stage is in the start state. States can give
-// accounts permissions on items; this package computes them, and engine/access enforces them. The
-// HTTP service is builtin/workflows.
+// Load compiles the workflow files of an application. A Set lists the transitions that are possible for an item, and
+// performs transitions. The state of an item in a workflow is stored in an item of a system class, the stage. An item
+// without a stage is in the start state. In a state, accounts can have permissions on items; this package computes
+// them, and engine/access enforces them. The HTTP service is in builtin/workflows.
 package workflow
 
 import "restsrv/engine"
 
-// Class returns the system class of stages, which has one item for each object and workflow. The
-// store must be opened with it, in addition to the classes of the application. Each call returns a
-// new class.
+// Class returns the system class of stages. It has one item for each object and workflow. The store must be opened
+// with this class in addition to the classes of the application. Each call returns a new class.
 func Class() *engine.Class {
 	property, indexed := engine.SystemProperty, engine.SystemIndexed
 	return engine.SystemClass("#stage",
@@ -24,9 +22,8 @@ func Class() *engine.Class {
 	)
 }
 
-// Stage returns a stage item: it records that an object is in a state of a workflow. stages is the
-// result of Class. The object has class c and the id item. workflow is name@namespace, and stage is
-// the name of the state.
+// Stage returns a stage: an item which records that an object is in a state of a workflow. stages is the result of
+// Class. The object has the class c and the id item. workflow is name@namespace, and stage is the name of the state.
 func Stage(stages, c *engine.Class, item, workflow, stage string) *engine.Item {
 	v := engine.ValuesOf(stages, engine.Named("id", stageID(c, item, workflow)),
 		engine.Named("class", c.FullName), engine.Named("item", item), engine.Named("workflow", workflow), engine.Named("stage", stage))
@@ -38,8 +35,8 @@ func stageID(c *engine.Class, item, workflow string) string {
 	return c.Root().FullName + "\t" + item + "\t" + workflow
 }
 
-// FullName adds a namespace to the name of a workflow of class c if the name has none. ok is false
-// if the class has no such workflow, or if the workflow has no state with the name stage.
+// FullName adds the namespace of class c to the name of a workflow if the name has no namespace. ok is false if the
+// class has no such workflow, or if the workflow has no state with the name stage.
 func (d *Definitions) FullName(c *engine.Class, workflow, stage string) (name string, ok bool) {
 	f := d.findFlow(c, workflow)
 	if f == nil || f.findState(stage) == nil {

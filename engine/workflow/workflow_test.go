@@ -35,14 +35,14 @@ func (cs classes) Class(name string) (*engine.Class, error) {
 	return nil, engine.NoClass(name)
 }
 
-// newOrder returns a class of orders and a descendant.
+// newOrder returns a class of orders, and a descendant of it.
 func newOrder() (order, rush *engine.Class) {
 	order = storetest.NewClass("order", storetest.Prop("id", engine.String), storetest.Prop("items", engine.Int), storetest.Prop("note", engine.String),
 		storetest.Prop("owner", engine.User), storetest.Prop("sent", engine.DateTime), storetest.Prop("done", engine.Boolean))
 	return order, storetest.Extend(order, "rush")
 }
 
-// load compiles workflows from the files a.wf.json and so on, and returns the reported mistakes.
+// load compiles workflows from files that are named a.wf.json, b.wf.json and so on. It returns the reported mistakes.
 func load(t *testing.T, cs classes, files ...string) (*workflow.Definitions, []string) {
 	t.Helper()
 	var all []*service.Workflow
@@ -70,7 +70,8 @@ func load(t *testing.T, cs classes, files ...string) (*workflow.Definitions, []s
 	return d, lines
 }
 
-// TestLoadReportsMistakes: a workflow that refers to missing things is reported with its file and the place in it.
+// TestLoadReportsMistakes checks that a workflow that refers to missing things is reported, with its file and the
+// place in the file.
 func TestLoadReportsMistakes(t *testing.T) {
 	order, rush := newOrder()
 	const states = `"name": "w", "wfClass": "order@test", "startState": "a", "states": [{"name": "a"}, {"name": "b"}]`
@@ -150,7 +151,7 @@ func (s *shop) create(t *testing.T, c *engine.Class, id string, items int64) {
 	}
 }
 
-// stage returns the state of an order, or "" if none is stored.
+// stage returns the state of an order, or "" if no state is stored.
 func (s *shop) stage(t *testing.T, id string) string {
 	t.Helper()
 	status, err := s.Status(t.Context(), s.store, s.order, id)
@@ -180,8 +181,8 @@ func reason(err error) string {
 	return ""
 }
 
-// TestConcurrentMoves: of several concurrent moves of one order in two processes, one succeeds. The others fail because the
-// transition is not possible any more.
+// TestConcurrentMoves runs several concurrent moves of one order in two processes. Exactly one of them must succeed.
+// The others must fail because the transition is no longer possible.
 func TestConcurrentMoves(t *testing.T) {
 	dbtest.Both(t, func(t *testing.T, db dbtest.DB) {
 		shops := []*shop{openShop(t, db), openShop(t, db)}
@@ -213,7 +214,7 @@ func TestConcurrentMoves(t *testing.T) {
 	})
 }
 
-// busy is a store that refuses the first transactions because of concurrent ones.
+// busy is a store that refuses its first transactions, as if concurrent transactions were in the way.
 type busy struct {
 	*store.Store
 	times int
@@ -227,8 +228,8 @@ func (b *busy) Transaction(ctx context.Context, work func(context.Context) error
 	return b.Store.Transaction(ctx, work)
 }
 
-// TestMoveRetries: if a concurrent transaction prevents a move, it is tried again after a pause.
-// There is a limit of attempts, and no attempt after the request has ended.
+// TestMoveRetries checks that a move that a concurrent transaction prevents is tried again after a pause. The number
+// of attempts must be limited, and there must be no attempt after the request has ended.
 func TestMoveRetries(t *testing.T) {
 	dbtest.Both(t, func(t *testing.T, db dbtest.DB) {
 		s := openShop(t, db)
@@ -259,7 +260,7 @@ func TestMoveRetries(t *testing.T) {
 	})
 }
 
-// TestMoveIsAtomic: a move is atomic, and it is a part of the surrounding transaction.
+// TestMoveIsAtomic checks that a move is atomic, and that it is a part of the surrounding transaction.
 func TestMoveIsAtomic(t *testing.T) {
 	dbtest.Both(t, func(t *testing.T, db dbtest.DB) {
 		s := openShop(t, db)
@@ -302,7 +303,7 @@ func TestMoveIsAtomic(t *testing.T) {
 	})
 }
 
-// TestStagesEndWithItems: after a moved order was deleted, a new order with the same id is in the start state.
+// TestStagesEndWithItems deletes an order that was moved. A new order with the same id must be in the start state.
 func TestStagesEndWithItems(t *testing.T) {
 	dbtest.Both(t, func(t *testing.T, db dbtest.DB) {
 		s := openShop(t, db)
@@ -318,8 +319,8 @@ func TestStagesEndWithItems(t *testing.T) {
 	})
 }
 
-// TestStatusOfPeriods: the status contains the time since when an object is in its state, and the time until when it
-// may stay, computed by the calendar.
+// TestStatusOfPeriods checks the two times in the status: the time at which the object entered its state, and the time
+// until which it may stay, computed by the calendar.
 func TestStatusOfPeriods(t *testing.T) {
 	s := openShop(t, dbtest.New(t))
 	s.clock.Advance(-24 * time.Hour * 92) // 30 January 2024
@@ -337,7 +338,8 @@ func TestStatusOfPeriods(t *testing.T) {
 	}
 }
 
-// TestStatusOfReadOnlyToken: a token that may only read gets no transitions in the status, and cannot use them.
+// TestStatusOfReadOnlyToken checks an access token that permits only reads: the status must contain no transitions,
+// and the token must not permit to use them.
 func TestStatusOfReadOnlyToken(t *testing.T) {
 	s := openShop(t, dbtest.New(t))
 	s.create(t, s.order, "1", 5)
