@@ -92,7 +92,7 @@ func toRational(n any) *big.Rat {
 }
 
 // toDecimal converts r to a number of a formula. The result is an int64 if whole is true and r is a whole number that
-// fits into an int64. Otherwise it is a decimal, rounded if r has more decimal places than places.
+// fits into an int64. Otherwise it is a decimal, rounded to the number of decimal places in the parameter places.
 func toDecimal(r *big.Rat, whole bool, places int) any {
 	if whole && r.IsInt() && r.Num().IsInt64() {
 		return r.Num().Int64()

@@ -126,8 +126,8 @@ func (sv *permits) deferKeyChecks(c table.Check, keys ...any) {
 }
 
 // checkDeferred checks the permissions that deferCheck has recorded. It returns Denied if the account lacks one of
-// them for an item in its final state. It skips an item if its class has changed since, because a check for the new
-// class was recorded too.
+// them for an item in its final state. It skips an item if its class has changed since then, because a check for the
+// new class was recorded too.
 func (sv *permits) checkDeferred() error {
 	for c, keys := range sv.deferred {
 		f := sv.guard.RowFilter(c.May, c.Plan.Class)

@@ -99,8 +99,8 @@ func insertNote(id string) string {
 	return `INSERT INTO "note@test" ("#class", "#rev", "id") VALUES ('note@test', 1, '` + id + `')`
 }
 
-// TestBatchPanics checks a write in a batch that panics after it has written. The store must discard its data, and
-// store the other writes.
+// TestBatchPanics checks a write in a batch that panics after it has written. The store must discard the data of this
+// write, and store the other writes.
 func TestBatchPanics(t *testing.T) {
 	b := newBatch(t)
 	a := b.create("a")

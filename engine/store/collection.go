@@ -85,11 +85,11 @@ func (sv *relations) lockLinks(entries []entry) error {
 	return sv.excludeCreators(entries, members, found)
 }
 
-// excludeCreators handles members that the entries name but that do not exist; found contains those that exist. The
-// response does not contain a missing member, so no other transaction may create it before this one commits. A missing
-// row cannot be locked. Therefore excludeCreators excludes other writers of the table until this transaction ends. It
-// first waits for transactions that are writing to the table; they may create some of the members, which are then
-// locked. Members that the entries themselves create need no lock.
+// excludeCreators handles members that the entries name but that do not exist. found contains the members that exist.
+// The response does not contain a missing member, so no other transaction may create the member before this one
+// commits. A missing row cannot be locked. Therefore excludeCreators waits for other transactions that are writing to
+// the table, and excludes writers of the table until this transaction ends. It then locks the members that have been
+// created in the meantime. Members that the entries themselves create need no lock.
 func (sv *relations) excludeCreators(entries []entry, members map[*layout.Table][]any, found map[table.ItemKey]bool) error {
 	missing := map[*layout.Table][]any{}
 	for t, keys := range members {

@@ -70,8 +70,9 @@ func (sv *permits) settleError(err error, work func(w *conns.Session) error) err
 	}
 }
 
-// removeHidden deletes the item that conflicts with a write, and reports whether it did. It keeps the item if the
-// account may read it. There is no such item if the write itself has created it.
+// removeHidden deletes the item that conflicts with a write, and reports whether it did. It does not delete an item
+// that the account may read. If the write itself had created the item, the item no longer exists and the result is
+// false.
 func (sv *permits) removeHidden(c *table.Conflict) (bool, error) {
 	root := sv.store.table.RootPlan(c.Plan)
 	where := func(b *sqldb.Builder) {

@@ -43,7 +43,7 @@ func (sv *journaling) recordChange(c engine.Change) error {
 	if j == nil || !engine.Journaled(sv.ctx) {
 		return nil
 	}
-	// The item is locked, so this clock gave earlier writes of the item an earlier time.
+	// Take the time while the item is locked, so that earlier writes of the item have an earlier time by this clock.
 	c.At = engine.InstantOf(sv.store.cfg.Now())
 	v := j.Record(sv.ctx, c)
 	if v == nil {

@@ -112,7 +112,7 @@ var errUndone = errors.New("undone")
 
 // TestReplacedCollection replaces two collections of an item by empty ones. Before the second, the save waits for a
 // concurrent transaction, which is rolled back later. While it waits, another request adds a member to the first
-// collection and is answered. The save must remove this member, because it is answered later.
+// collection and is answered. The save is answered later, so it must remove this member.
 func TestReplacedCollection(t *testing.T) { onBoth(t, replacedCollection) }
 
 func replacedCollection(t *testing.T, p place) {

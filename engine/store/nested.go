@@ -141,8 +141,8 @@ func notAllowed(p *engine.Property, c *engine.Class, id string) *engine.Error {
 // inMark begins an error message about a nested record, such as: in "town": ...
 const inMark = `in "`
 
-// withinAttribute adds the name of an attribute to an error; for a nested record, the path of attributes to the
-// record.
+// withinAttribute adds to an error the attribute in which it occurred. For a nested record, name is the path of
+// attributes to the record.
 func withinAttribute(name string, err error) error {
 	var e *engine.Error
 	if !errors.As(err, &e) || e.Code != engine.Invalid && e.Code != engine.NotFound {

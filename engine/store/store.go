@@ -189,9 +189,9 @@ func dropFreshMark(s *conns.Session) (bool, error) {
 }
 
 // With returns a Store with other classes in the same database. The new Store shares the connections and the queue of
-// writes with s. Upgrade of the new Store must change the tables before it is used for anything else; then both Stores
-// can be used at the same time. classes must include the system classes of s. The error is a *layout.SchemaError if
-// the classes contradict each other. Closing any of these Stores closes all of them.
+// writes with s. Upgrade must be the first call of the new Store, because it changes the tables. Then both Stores can
+// be used at the same time. classes must include the system classes of s. The error is a *layout.SchemaError if the
+// classes contradict each other. Closing any of these Stores closes all of them.
 func (s *Store) With(classes []*engine.Class) (*Store, error) {
 	n := &Store{cfg: s.cfg, db: s.db, traits: s.traits, pool: s.pool}
 	n.cfg.Classes = classes

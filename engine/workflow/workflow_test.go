@@ -339,7 +339,7 @@ func TestStatusOfPeriods(t *testing.T) {
 }
 
 // TestStatusOfReadOnlyToken checks an access token that permits only reads: the status must contain no transitions,
-// and the token must not permit to use them.
+// and a move with this token must be refused.
 func TestStatusOfReadOnlyToken(t *testing.T) {
 	s := openShop(t, dbtest.New(t))
 	s.create(t, s.order, "1", 5)

@@ -181,8 +181,8 @@ func (q *queue) joinBatch(only *string) *job {
 	}
 }
 
-// firstLine returns the line whose first job is next, among the lines for which may returns true. It returns nil if
-// there is no such line.
+// firstLine returns the line with the next job. It considers only lines for which the function may returns true. It
+// returns nil if there is no such line.
 func (q *queue) firstLine(may func(*line) bool) (best *line) {
 	for _, l := range q.keys {
 		if len(l.jobs) == 0 || !may(l) {
@@ -289,7 +289,7 @@ func (q *queue) forgetIdle(l *line) {
 	}
 }
 
-// close marks the queue as closed. The writers end when it is empty.
+// close marks the queue as closed. The writers end when the queue is empty.
 func (q *queue) close() {
 	q.mu.Lock()
 	defer q.mu.Unlock()

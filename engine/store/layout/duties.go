@@ -41,8 +41,8 @@ type Pointer struct {
 	Key     bool   // the reference is part of the key of its class
 
 	// Holders and Collection are set if Table is a table of links. Its column Other contains ids of items of the table
-	// Holders. Collection is a collection of these items. Its members are the items to which Column refers. It is nil
-	// if the links belong to a collection of the items in Column, and this collection has no mirror.
+	// Holders. Collection is a collection of these items. Its members are the items to which Column refers. Collection
+	// is nil if only the items in Column have a collection, that is, if their collection has no mirror.
 	Holders    *Table
 	Collection *engine.Property
 }

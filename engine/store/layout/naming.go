@@ -26,9 +26,9 @@ type named struct {
 }
 
 // giveNames chooses a name for each of things. Existing things keep their names. database lists the names in the
-// database. A new name must differ from all other chosen names and from all names in the database, not only in letter
-// case. There is one exception: a new thing may get a name that exists in the database in exactly this form, if the
-// name does not belong to another of things.
+// database. A new name must differ from all other chosen names in more than letter case. It must also differ in this
+// way from the names in the database, with one exception: if a name in the database does not belong to any of things,
+// a new thing may get exactly this name.
 func giveNames(things []named, database iter.Seq[string]) []string {
 	names, missing := make([]string, len(things)), 0
 	for i, thing := range things {

@@ -29,7 +29,7 @@ type network struct {
 	lose     atomic.Int32 // number of further cancellations that are dropped
 }
 
-// through returns an address of the database that leads over a new network, and this network.
+// through creates a network, and returns it together with the address of the database over this network.
 func through(t *testing.T, address string) (string, *network) {
 	t.Helper()
 	u, err := url.Parse(address)

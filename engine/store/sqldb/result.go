@@ -26,7 +26,7 @@ type Field struct {
 	Text   bool
 }
 
-// These limits keep the SQL within the limits of SQLite's parser. maxPacked is the maximum number of texts that a
+// These limits keep statements small enough for SQLite's parser. maxPacked is the maximum number of texts that a
 // statement packs into one column (see Result); further texts have a column each. MaxArguments is the maximum number
 // of columns in one call of a function.
 const (

@@ -12,8 +12,8 @@ import (
 )
 
 // writeSearch writes the condition that an item matches a search text. If the class has search words, each word of the
-// text must be the beginning of a search word of the item. If it has none, a textual property must contain the text,
-// ignoring case.
+// text must be the beginning of a search word of the item. If the class has no search words, a textual property must
+// contain the text, ignoring case.
 func (b *Builder) writeSearch(src *Source, text string) {
 	if err := query.CheckSearch(text); err != nil {
 		b.fail(err)

@@ -50,7 +50,7 @@ type history struct {
 	members map[[2]string]map[collection][]string // members of collections that are stored as links
 }
 
-// checkAgreement checks for all items that the state which the journal describes is the stored state.
+// checkAgreement compares the state of all items that the journal describes with the stored state.
 func (d *diary) checkAgreement(t *testing.T, classes []*engine.Class) {
 	recorded := history{map[string]*engine.Class{}, map[[2]string]state{}, map[[2]string]map[collection][]string{}}
 	for _, c := range classes {

@@ -77,7 +77,7 @@ func (h history) renameItem(from, to [2]string) {
 	}
 }
 
-// checkMembers checks for all items that the members which the journal describes are the stored members. It ignores
+// checkMembers compares the members of all items that the journal describes with the stored members. It ignores
 // members that do not exist.
 func (h history) checkMembers(t *testing.T, d *diary) {
 	t.Helper()

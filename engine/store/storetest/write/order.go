@@ -208,8 +208,8 @@ func oldKeyInSave(t *testing.T, open storetest.Open) {
 	storetest.CheckSame(t, "named before", []any{items[0].Get("twin"), storetest.ListMembers(t, s, s.town, "t2", "friends")}, []any{"t9", []string{"t9"}})
 }
 
-// backKeyPart adds items to a collection that is stored as references of its members. The reference is part of the key
-// of a member.
+// backKeyPart adds items to a collection. Each member stores a reference to the owner, and this reference is part of
+// the key of the member.
 func backKeyPart(t *testing.T, open storetest.Open) {
 	order := storetest.NewClass("order", storetest.Prop("id", engine.String))
 	line := &engine.Class{Name: "line", Namespace: "test", Key: []string{"order", "n"}, Properties: []*engine.Property{

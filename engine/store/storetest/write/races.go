@@ -205,8 +205,9 @@ func (w *races) race(t *testing.T, a, b raceWrite, rounds int) {
 	}
 }
 
-// inOrder returns the outcome of running the writes one after the other. The order "ab" means a, then b. A write that
-// is not in order does not run. Its response is then "busy", as if other writes had been in its way.
+// inOrder returns the outcome of running the writes one after the other. The order "ab" means a, then b. If the text
+// order does not contain a write, the write does not run, and its response is "busy", as if other writes had been in
+// its way.
 func (w *races) inOrder(t *testing.T, a, b raceWrite, order string) string {
 	return w.outcome(t, func(id func(string) string) [2]string {
 		answers := [2]string{raceBusy, raceBusy}

@@ -47,7 +47,8 @@ func linksFollow(t *testing.T, open storetest.Open) {
 }
 
 // treeFollow changes the keys of items of two classes, a and b. Two attributes with the same name refer to these
-// items. They belong to different classes of one tree, so they are in the same table: one refers to a, the other to b.
+// items. The attributes belong to different classes of one tree, so they are in the same table: one attribute refers
+// to a, the other to b.
 func treeFollow(t *testing.T, open storetest.Open) {
 	a, b := storetest.NewClass("a", storetest.Prop("id", engine.String)), storetest.NewClass("b", storetest.Prop("id", engine.String))
 	base := storetest.NewClass("base", storetest.Prop("id", engine.String))
