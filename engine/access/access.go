@@ -286,7 +286,7 @@ func (r *Repository) Transaction(ctx context.Context, work func(ctx context.Cont
 var _ engine.Recacher = (*Repository)(nil)
 
 // Recache implements engine.Recacher. The account only needs permission to read the item, because
-// its computed values depend on stored data alone.
+// the computed values do not depend on the account.
 func (r *Repository) Recache(ctx context.Context, c *engine.Class, id string) error {
 	if _, err := r.Get(ctx, c, id); err != nil {
 		return err

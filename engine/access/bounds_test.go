@@ -99,8 +99,8 @@ func (c *chain) find(t *testing.T, source string) ([]string, string) {
 	return found, log.String()
 }
 
-// TestCoactorBounds checks that the search for coactors stops at its bounds, and
-// that it logs a warning if and only if it stopped early.
+// TestCoactorBounds checks that the search for coactors stops at its bounds. The search must log
+// a warning if it stopped early, and only then.
 func TestCoactorBounds(t *testing.T) {
 	c := newChain()
 	numbered := func(prefix string, n int) (ids []string) {
@@ -322,8 +322,8 @@ func TestProfileLoads(t *testing.T) {
 	}
 }
 
-// TestProfilesOfSubjectsAreBounded checks that the gate remembers no more accounts
-// than its bound, and forgets all of them when it reaches the bound.
+// TestProfilesOfSubjectsAreBounded checks the maximum number of accounts that the gate caches:
+// when the cache reaches this number, the gate clears it.
 func TestProfilesOfSubjectsAreBounded(t *testing.T) {
 	w := newWorld().link().grant("ann", "c:::memo@test", "read")
 	g := newGate(w.config())

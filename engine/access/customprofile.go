@@ -18,10 +18,10 @@ type ProfilesConfig struct {
 	Meta engine.MetaRepository
 }
 
-// Profiles reads properties of accounts from the data (customProfile of IONDV). It reads them from
-// the first item of a class that names the account. If the class has a recursion, it then follows
-// from item to item, for example from a department to the department above it, and reads their
-// properties too.
+// Profiles reads properties of accounts from the data (customProfile of IONDV). It begins with
+// the first item of a class that names the account, and reads properties from this item. If the
+// class has a recursion, it then follows from item to item, for example from a department to the
+// department above it, and reads the properties of these items too.
 type Profiles struct {
 	cfg     ProfilesConfig
 	classes []*profileClass

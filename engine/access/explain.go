@@ -274,7 +274,7 @@ func grantCommand(subject, resource string, p engine.Permission) string {
 	return "restsrv acl grant " + shellWord(subject) + " " + shellWord(resource) + " " + strings.ReplaceAll(p.String(), ",", " ")
 }
 
-// shellWord returns a text as one word of a shell, in quotes if it needs them.
+// shellWord returns a text as one word of a shell. It adds quotes if the shell needs them.
 func shellWord(s string) string {
 	plain := func(r rune) bool {
 		return r < 128 && (unicode.IsLetter(r) || unicode.IsDigit(r)) || strings.ContainsRune("@:._-/", r)

@@ -117,10 +117,10 @@ func (m *redactor) redactLinked(it *engine.Item) *engine.Item {
 	return c
 }
 
-// existenceOnly returns an item with only its id, its revision and the attributes of its key. It
-// is for an account that may know that the item exists, but not more. The class of the result is
-// a view without attributes, which no other result has, so its entity tag differs from all
-// others.
+// existenceOnly returns an item with only its id, its revision and the attributes of its key. The
+// result is for an account that is allowed to know that the item exists, but not more. The class
+// of the result is a view without attributes. Other results never have this view, so the entity
+// tag of the result differs from all other entity tags.
 func (p *profile) existenceOnly(it *engine.Item) *engine.Item {
 	n := &engine.Item{Class: p.gate.nothing.Of(it.Class), ID: it.ID, Label: it.ID, Revision: it.Revision,
 		Values: make(engine.Values, len(it.Class.Properties))}

@@ -38,8 +38,8 @@ type Config struct {
 	// First is called before the very first account is added, and should create
 	// the role of administrators. It may be nil.
 	First func(ctx context.Context) error
-	// Removing is called before an account is removed, to delete its grants and
-	// consents. If it fails, the account stays. It may be nil.
+	// Removing is called before an account is removed, to delete the grants and consents of the
+	// account. If Removing fails, the account stays. Removing may be nil.
 	Removing func(ctx context.Context, id string) error
 	// Enrich adds the coactors and properties of an account that come from elsewhere. It is
 	// called when a credential is checked. While the credential is cached, it is called again by

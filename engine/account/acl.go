@@ -117,10 +117,10 @@ type Refused struct {
 	Err   error
 }
 
-// Import stores the accounts that do not exist and that no earlier import has
-// stored. It records their names, so that a later import does not create them
-// again after they were deleted. An error is returned only if the database is
-// not available or ctx ends.
+// Import stores the accounts that do not exist, except accounts that an earlier import has
+// stored. It records the names of stored accounts, so that a later import does not create an
+// account again after the account was deleted. An error is returned only if the database is not
+// available or ctx ends.
 func (s *Store) Import(ctx context.Context, acl ACL) (Imported, error) {
 	var done Imported
 	for _, a := range acl.Accounts {

@@ -6,10 +6,9 @@ import (
 	"restsrv/engine"
 )
 
-// Remove deletes an account, its tokens and its grants, so that a later account of
-// the same name does not get them. Other processes notice within a second. Objects
-// that the account has created stay, and Import does not create the account again.
-// Errors: NotFound.
+// Remove deletes an account, its tokens and its grants, so that a later account with the same
+// name does not get the tokens and grants. Other processes notice within a second. Objects that
+// the account has created stay, and Import does not create the account again. Errors: NotFound.
 func (s *Store) Remove(ctx context.Context, id string) error {
 	if _, err := s.data.Get(engine.AsServer(ctx), s.classes.account, id); engine.CodeOf(err) == engine.NotFound && err != nil {
 		return unknownAccount(id)

@@ -49,7 +49,7 @@ func networkOf(a netip.Addr) netip.Prefix {
 }
 
 // enter waits for a slot. The caller must call leave after the computation. If ahead is true, a
-// flood of other callers cannot delay this one. Errors: Unavailable if the queue is full,
+// flood of other callers cannot delay this caller. Errors: Unavailable if the queue is full,
 // Timeout when ctx ends.
 func (q *turns) enter(ctx context.Context, network netip.Prefix, ahead bool) error {
 	if err := ctx.Err(); err != nil {

@@ -45,7 +45,8 @@ func Classes() []*engine.Class {
 }
 
 // ItemClasses returns #permission and #policy from the result of Classes. Package engine/store
-// changes the items of these two classes when it deletes an item with grants or changes its key.
+// changes items of these two classes when it deletes an item on which there are grants, or
+// changes the key of such an item.
 func ItemClasses(classes []*engine.Class) (permission, policy *engine.Class) {
 	s, err := findClasses(classes)
 	if err != nil {

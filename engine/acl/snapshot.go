@@ -119,8 +119,8 @@ func (s *Store) runLook(ctx context.Context, l *look, at time.Duration) {
 	s.snapshot.finish(l, at)
 }
 
-// readGrants returns the stored grants. It returns the grants in memory if their
-// revision is still the stored one.
+// readGrants returns the stored grants. If the stored revision is still the revision of the
+// grants in memory, it returns the grants in memory.
 func (s *Store) readGrants(ctx context.Context) (*engine.Grants, error) {
 	revision, err := s.storedRevision(ctx)
 	if err != nil {

@@ -18,8 +18,9 @@ type Files struct {
 	Meta    engine.MetaRepository
 }
 
-// Readable returns the file with that id if the account may read the attribute
-// and the item that hold it. Otherwise the error is NotFound, for any reason.
+// Readable returns the file with the given id if the account may read both the item that holds
+// the file and the attribute. Otherwise the error is always NotFound, so that it does not
+// disclose whether the file exists.
 func (fs Files) Readable(ctx context.Context, id string) (engine.HeldFile, error) {
 	if fs.Storage == nil {
 		return engine.HeldFile{}, noFile(id)
@@ -55,11 +56,13 @@ func noFile(id string) *engine.Error {
 	return engine.Errorf(engine.NotFound, "unknown-file", "there is no file %s", engine.Quote(id))
 }
 
-// Accept stores the uploads of an item, and replaces each upload by the description of the stored file. v has the new
-// values of the item, which may contain nested records with further uploads. c is its class; id is its id, or "" for
-// a new item. If an upload names a stored file, the item refers to that file, or to a copy of it if another attribute
-// holds the file. Accept stores no file if v contains a nested record of a class in which the account may not save
-// any item. Errors: Invalid, TooLarge, Forbidden, and the errors of reading the content.
+// Accept stores the uploads of an item, and replaces each upload by the description of the stored
+// file. v has the new values of the item, which may contain nested records with further uploads.
+// c is the class of the item, and id is its id, or "" for a new item. An upload can name a stored
+// file instead of a content. The item then refers to this file or, if another attribute holds the
+// file, to a copy of it. If v contains a nested record of a class in which the account may not
+// save any item, Accept stores no file. Errors: Invalid, TooLarge, Forbidden, and the errors of
+// reading the content.
 func (fs Files) Accept(ctx context.Context, c *engine.Class, id string, v engine.Values) error {
 	if err := fs.checkRecords(ctx, v); err != nil {
 		return err

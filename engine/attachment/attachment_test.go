@@ -13,7 +13,7 @@ import (
 	"restsrv/engine"
 )
 
-// cabinet is a FileStorage in memory, and a repository of one item "i" that
+// cabinet is a FileStorage in memory. It is also a repository with the single item "i", which
 // holds files.
 type cabinet struct {
 	engine.Repository
@@ -99,7 +99,7 @@ func wantCode(t *testing.T, what string, err error, code engine.Code) {
 	}
 }
 
-// TestReadable: a file is found only through the item that holds it.
+// TestReadable checks that a file is found only through the item that holds the file.
 func TestReadable(t *testing.T) {
 	_, files := newCabinet(t)
 	if held, err := files.Readable(context.Background(), "f"); err != nil || held.Item != "i" || held.Hash != "hash" {
@@ -115,8 +115,8 @@ func TestReadable(t *testing.T) {
 
 func content(s string) *engine.Upload { return &engine.Upload{Content: strings.NewReader(s)} }
 
-// TestAccept: new uploads are stored, files that the item holds stay, and files
-// that another item holds are copied, also in nested records.
+// TestAccept checks that new uploads are stored, that files of the item stay, and that files of
+// another item are copied. It also checks this for nested records.
 func TestAccept(t *testing.T) {
 	s, files := newCabinet(t)
 	accept := func(id string, v engine.Values) string {
@@ -164,8 +164,8 @@ func TestAccept(t *testing.T) {
 	}
 }
 
-// TestAcceptRefuses: knowing the description of a file does not give access to
-// it.
+// TestAcceptRefuses checks that an account gets no access to a file by knowing the description of
+// the file.
 func TestAcceptRefuses(t *testing.T) {
 	s, files := newCabinet(t)
 	for what, u := range map[string]*engine.Upload{
@@ -186,8 +186,8 @@ type cutOff struct{}
 
 func (cutOff) Read([]byte) (int, error) { return 0, engine.Errorf(engine.Invalid, "body", "gone") }
 
-// TestHiddenFile: a file that only a hidden attribute holds is refused like a
-// file that does not exist.
+// TestHiddenFile checks that a file is refused like a missing file if only a hidden attribute
+// holds it.
 func TestHiddenFile(t *testing.T) {
 	c := initialised(t, &engine.Class{Name: "c", Key: []string{"id"}, Properties: []*engine.Property{{Name: "id", Type: engine.Int}, {Name: "secret", Type: engine.File}}})
 	held := engine.StoredFile{ID: "f1", Hash: "h"}
@@ -224,8 +224,8 @@ func (w *warden) Allow(_ context.Context, c *engine.Class, p engine.Permission) 
 	return nil
 }
 
-// TestAcceptDenied: no content is stored if one of the records is
-// of a class of which the account may not save any item.
+// TestAcceptDenied checks that no content is stored if the account may not save any item of the
+// class of one of the records.
 func TestAcceptDenied(t *testing.T) {
 	inner := initialised(t, &engine.Class{Name: "inner", Key: []string{"id"}, Properties: []*engine.Property{{Name: "id", Type: engine.Int, Nullable: true}, {Name: "scan", Type: engine.File}}})
 	c := initialised(t, &engine.Class{Name: "c", Key: []string{"id"}, Properties: []*engine.Property{{Name: "id", Type: engine.Int}, {Name: "scan", Type: engine.File}, {Name: "ref", Type: engine.Reference, Target: inner}, {Name: "all", Type: engine.Collection, Target: inner}}})

@@ -9,10 +9,10 @@ import (
 	"restsrv/engine"
 )
 
-// Directory returns the file system of an application directory. dir may be a symbolic link. Links
-// inside the directory may lead to other files in it, as in Kubernetes volumes. If a link leaves
-// the directory, opening it returns engine.ErrOutside, because an untrusted application must not
-// read other files of this machine.
+// Directory returns the file system of an application directory. dir may be a symbolic link.
+// Links inside the directory may lead to other files in the directory, as in Kubernetes volumes.
+// Opening a link that leaves the directory returns engine.ErrOutside, because an untrusted
+// application must not read other files of this machine.
 func Directory(dir string) fs.FS { return directory(dir) }
 
 type directory string

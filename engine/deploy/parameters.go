@@ -182,8 +182,8 @@ func unquote(s string) string {
 func (l *loader) markRead(path string) { l.effective = append(l.effective, path) }
 
 // warnLacking reports placeholders without a value in parts of the file that the server uses. The
-// fault is fatal if the placeholder is in a setting of the server, since the default could mean
-// another database.
+// fault is fatal if the placeholder is in a setting of the server: with the default of the
+// setting, the server could use another database.
 func (l *loader) warnLacking(top, globals jsonfile.Object) {
 	l.markRead("namespace")
 	l.markRead("classes")

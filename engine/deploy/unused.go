@@ -10,7 +10,7 @@ import (
 )
 
 // Unused is a part of the configuration that has no effect in restsrv. It is not a mistake, since
-// IONDV or one of its modules uses it.
+// IONDV or a module of IONDV uses it.
 type Unused struct {
 	engine.Fault
 	Setting string // name by which scripts can read the setting, "" if they cannot

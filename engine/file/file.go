@@ -242,8 +242,9 @@ func renewContent(path string, now time.Time) bool {
 	return err == nil
 }
 
-// makeFolder creates a folder for contents and syncs its parents. It syncs them even if the folder exists, because
-// another request may have created the folder without having synced its parents yet.
+// makeFolder creates a folder for contents and syncs the parents of the folder. It syncs the
+// parents even if the folder exists, because another request may have created the folder and not
+// have synced the parents yet.
 func (s *Storage) makeFolder(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err

@@ -89,7 +89,7 @@ func (m *marker) touch() {
 	}
 }
 
-// remove removes the marker, and its folder if no other marker is in it.
+// remove removes the marker, and the folder of the marker if no other marker is in it.
 func (m *marker) remove() {
 	m.timer.Stop()
 	_ = os.Remove(m.path)

@@ -35,8 +35,8 @@ const (
 	ioTime = 2 * time.Second
 )
 
-// Class builds the system class of the rows. Pass it to the store when it is
-// opened, and to no other component.
+// Class builds the system class of the rows. Pass the class to the store when the store is
+// opened, and to no other component except the Keeper.
 func Class() *engine.Class {
 	property, indexed := engine.SystemProperty, engine.SystemIndexed
 	return engine.SystemClass(className,

@@ -1,6 +1,6 @@
-// Package inputs finds the inputs of computed values. A formula, a display string or
-// a condition reads attributes, and perhaps other items. If an account may not read one of
-// these inputs, it must not see the value either.
+// Package inputs finds the inputs of computed values. A formula, a display string or a condition
+// reads attributes, and perhaps other items. An account that may not read one of these inputs
+// must not see the computed value either.
 package inputs
 
 import "restsrv/engine"
@@ -23,8 +23,8 @@ type Reporter interface {
 	ReportInputs(in *Set, find func(name string) (*engine.Class, error))
 }
 
-// Known reports whether AddFormula can determine the inputs of f. If not, it adds only the
-// paths that f needs to have loaded.
+// Known reports whether AddFormula can determine the inputs of f. If it cannot, AddFormula adds
+// only the paths that must be loaded for f.
 func Known(f engine.Formula) bool {
 	switch f.(type) {
 	case Reporter, engine.KeepValue:

@@ -7,12 +7,13 @@ import (
 	"restsrv/engine"
 )
 
-// RowsRead returns from which other items the stored values of cached attributes were computed. For each cached
-// attribute, the result has the classes of these items. An account that may not read all of them must not see the
-// value. RowsRead follows formulas, display strings and collections to other attributes. An attribute that is
-// computed from its own item alone is not in the result. Collections and virtual references are in the result if a
-// cached attribute is their Back or Binding, because their members depend on its value. classes are all classes of
-// the application.
+// RowsRead returns the cached attributes with stored values that were computed from other items,
+// each with the classes of these items. If an account may not read all items of these classes, it
+// must not see the value. RowsRead follows formulas, display strings and collections to other
+// attributes. If an attribute is computed from its own item alone, it is not in the result. If a
+// cached attribute is the Back or Binding of a collection or a virtual reference, this property is
+// in the result too, because its members depend on the value of the attribute. classes are all
+// classes of the application.
 func RowsRead(classes []*engine.Class) map[*engine.Property][]*engine.Class {
 	isCached := func(p *engine.Property) bool { return p.Formula != nil && p.Cached }
 	if !slices.ContainsFunc(classes, func(c *engine.Class) bool { return slices.ContainsFunc(c.Properties, isCached) }) {
@@ -169,8 +170,8 @@ func (r *rowReader) addDisplayed(p *engine.Property) {
 	}
 }
 
-// addDisplayStrings adds the classes of the items that are read to compute display strings. The display strings are those
-// of items of c and of its descendants.
+// addDisplayStrings adds the classes of the items that are read to compute the display strings of
+// items of c and of its descendants.
 func (r *rowReader) addDisplayStrings(c *engine.Class) {
 	for _, c := range engine.Family(c.Base()) {
 		if r.displays[c] {

@@ -17,7 +17,8 @@ func (f reporter) Eval(context.Context, *engine.Item, engine.FormulaData) (any, 
 }
 func (f reporter) ReportInputs(m *Set, _ func(string) (*engine.Class, error)) { f(m) }
 
-// TestRowsRead checks which classes' items a cached attribute is computed from.
+// TestRowsRead checks the result of RowsRead: the classes of the items from which a cached
+// attribute is computed.
 func TestRowsRead(t *testing.T) {
 	prop := func(name string) *engine.Property {
 		return &engine.Property{Name: name, Type: engine.String, Nullable: true}

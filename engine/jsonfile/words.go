@@ -29,9 +29,9 @@ func Member(path, name string) string {
 // Element returns the JSON path of element i of the array at path, counted from 0.
 func Element(path string, i int) string { return path + "[" + strconv.Itoa(i) + "]" }
 
-// Around returns a path without its last step, or "" if it has only one step. It cuts at the last
-// dot or bracket. A step with a quoted name can contain dots and brackets, so several calls may be
-// necessary to remove it.
+// Around returns a path without its last step, or "" if the path has only one step. It cuts at
+// the last dot or bracket. A step with a quoted name can contain dots and brackets; to remove
+// such a step, call Around several times.
 func Around(path string) string { return path[:max(strings.LastIndexAny(path, ".["), 0)] }
 
 // Describe describes a decoded JSON value for messages. It shortens long numbers.

@@ -5,9 +5,9 @@ import "restsrv/engine"
 // InlineObject is a mistake in an object that is described in deploy.json.
 var InlineObject = addRule(Deploy, "inline-object", "An entry of `objects` that is not an object or names no class, uses a class that does not exist or is abstract, uses an unknown attribute, or has a value that does not fit, is missing or is taken", "the object is not created")
 
-// Mistakes in objects of the folder data and in NDJSON files. They never prevent a start: when the
-// server imports these files at its first start, it skips the objects. The command restsrv import
-// exits with an error for them.
+// Mistakes in objects of the folder data and in NDJSON files. These mistakes never prevent a
+// start: at its first start, the server skips the objects with mistakes. The command restsrv
+// import exits with an error if there are such objects.
 var (
 	ObjectUnreadable = addData("object-unreadable", "A file that cannot be read or does not contain a JSON object", "the object is not taken")
 	ObjectClass      = addData("object-class", "An object of a class that does not exist, is abstract or was left out", "the object is not taken; a later import takes it when the class is there")

@@ -78,8 +78,8 @@ func (p *Provider) firstLookUp(ctx context.Context, key remember.Key) (*engine.A
 	return a, nil
 }
 
-// repeatLookUp compares a cached token with the database again. If several requests do this for one token, they wait
-// for each other, and only the first one reads the database.
+// repeatLookUp compares a cached token with the database again. If several requests need this for
+// the same token, only the first request reads the database, and the other requests wait for it.
 func (p *Provider) repeatLookUp(ctx context.Context, key remember.Key, b *bearer) (*engine.Account, error) {
 	select {
 	case b.busy <- struct{}{}:

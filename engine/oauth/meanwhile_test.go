@@ -54,8 +54,8 @@ func revoke(p *oauth.Provider, token string) answer {
 
 var busy = engine.Errorf(engine.Unavailable, "busy", "the database is busy")
 
-// TestGrantChangesDuringRefresh changes a grant after an exchange of its refresh
-// token has read it, and before the exchange writes it.
+// TestGrantChangesDuringRefresh changes a grant while its refresh token is being exchanged: after
+// the exchange has read the grant, and before the exchange writes the grant.
 func TestGrantChangesDuringRefresh(t *testing.T) {
 	f := newFixture(t, dbtest.New(t))
 	refresh := func(p *oauth.Provider, token string) answer {
@@ -100,8 +100,8 @@ func TestGrantChangesDuringRefresh(t *testing.T) {
 	}
 }
 
-// TestGrantChangesDuringRevocation changes a grant after a revocation of its access
-// token has read it, and before the revocation writes it.
+// TestGrantChangesDuringRevocation changes a grant while its access token is being revoked: after
+// the revocation has read the grant, and before the revocation writes the grant.
 func TestGrantChangesDuringRevocation(t *testing.T) {
 	f := newFixture(t, dbtest.New(t))
 	grants := f.classes[0]

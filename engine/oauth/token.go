@@ -68,9 +68,8 @@ func mergeOnce(all ...url.Values) (form, error) {
 	return f, nil
 }
 
-// directHandler returns the handler of an endpoint that a client calls itself. It
-// reads the form and authenticates the client before it uses any other
-// parameter.
+// directHandler returns the handler of an endpoint that clients call directly, without a browser.
+// The handler reads the form and authenticates the client before it uses any other parameter.
 func (p *Provider) directHandler(answer func(r *http.Request, c *Client, f form) (map[string]any, error)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodPost {

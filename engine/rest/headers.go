@@ -10,9 +10,9 @@ import (
 // Values of headers that are shared by all responses. They must not be changed.
 var (
 	noSniff = []string{"nosniff"}
-	// private allows the client to cache a response if it revalidates the response at each use.
-	// It also forbids shared caches to store the response. Without it, they would not store
-	// responses to requests with Authorization, but they do not know the other headers with
+	// private allows the client to cache a response if it revalidates the response at each use,
+	// and forbids shared caches to store the response. Shared caches do not store responses to
+	// requests with Authorization anyway, but they do not know the other headers with
 	// credentials.
 	private = []string{"private, no-cache"}
 
@@ -59,8 +59,8 @@ var single = map[string]bool{
 	"X-Http-Method-Override": true, "X-Http-Method": true, "X-Method-Override": true,
 }
 
-// methodHeaders are the headers with which a POST request can choose another method. If a request has several of
-// them, the first one in this list is used.
+// methodHeaders are the headers with which a POST request can choose another method. If a request
+// has several of these headers, the first one in this list is used.
 var methodHeaders = [...]string{"X-Http-Method-Override", "X-Http-Method", "X-Method-Override"}
 
 // checkAmbiguous rejects a request with headers that can be interpreted in different ways.

@@ -330,8 +330,9 @@ func isSafeMethod(method string) bool {
 	return method == http.MethodGet || method == http.MethodHead || method == "SEARCH"
 }
 
-// answerUnrouted answers a request for which there is no route. allow contains the methods of routes with the same
-// path. It answers OPTIONS with these methods, and returns an error for any other method.
+// answerUnrouted answers a request for which there is no route. allow contains the methods of
+// routes with the same path. A request with the method OPTIONS gets these methods, and a request
+// with any other method gets an error.
 func (x *exchange) answerUnrouted(r *http.Request, routes *router, allow []string) (*service.Response, error) {
 	x.out.stage, x.out.path = atRoute, r.URL.EscapedPath()
 	req := &x.req

@@ -175,7 +175,7 @@ func (s *Server) logAdvice(message string, args ...any) {
 	s.cfg.Log.Log(context.Background(), slog.LevelInfo, message, args...)
 }
 
-// plainWord matches words that a shell does not change.
+// plainWord matches words that have no special meaning for a shell.
 var plainWord = regexp.MustCompile(`^[\p{L}\p{N}@.:_/+-]+$`)
 
 // ExplainCommand returns the command that explains the permissions of an account on a

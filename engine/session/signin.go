@@ -50,8 +50,8 @@ func otherMethod(w http.ResponseWriter, r *http.Request) {
 
 // signIn handles POST /auth with a form, or with a JSON object with the same names.
 func (s *Sessions) signIn(w http.ResponseWriter, r *http.Request) {
-	// Without this check, another site could sign its visitors in with an account of its own, and
-	// then see their activity.
+	// Without this check, another site could sign its visitors in with an account that belongs to
+	// the site, and then see the activity of the visitors.
 	if err := s.sameOrigin(r); err != nil {
 		service.Fail(w, err)
 		return

@@ -14,8 +14,8 @@ import (
 // because it begins with #.
 const className = "#session"
 
-// Class builds the system class of sessions. Pass it to the store when it is
-// opened, and to no other component.
+// Class builds the system class of sessions. Pass the class to the store when the store is
+// opened, and to no other component except Sessions.
 func Class() *engine.Class {
 	property, indexed := engine.SystemProperty, engine.SystemIndexed
 	return engine.SystemClass(className,

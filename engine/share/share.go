@@ -36,7 +36,7 @@ type Config struct {
 	Now func() time.Time // nil means time.Now
 }
 
-// Reason is the reason of the error when a share is used up.
+// Reason is the field Reason of the errors that this package returns when a share is used up.
 const Reason = "share"
 
 // retryAfter is the time after which a client can try again if a share was used up.

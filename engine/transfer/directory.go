@@ -148,8 +148,8 @@ func readRegular(folder fs.FS, name string) ([]byte, error) {
 
 var errUnreadable = errors.New("the file cannot be read")
 
-// statRegular returns information about a regular file. It returns an error for other files, so
-// that the caller does not open them: opening a pipe would block.
+// statRegular returns information about a regular file. For a file of another kind it returns an
+// error, so that the caller does not open the file: opening a pipe would block.
 func statRegular(folder fs.FS, name string) (fs.FileInfo, error) {
 	info, err := fs.Stat(folder, name)
 	switch {

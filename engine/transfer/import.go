@@ -168,8 +168,8 @@ func (im *importer) countTaken(o *object) {
 	im.report.Refused = append(im.report.Refused, o.left...)
 }
 
-// writeTogether writes objects with one call of write. If the call fails, it writes them one by
-// one, to find out which of the objects are refused.
+// writeTogether writes objects with one call of write. If the call fails, it writes the objects
+// one by one, to find out which of them are refused.
 func (im *importer) writeTogether(objects []*object, write func([]*object) error) error {
 	if len(objects) == 0 {
 		return nil

@@ -53,8 +53,8 @@ func NDJSON(r io.Reader, name string, size int64) Source {
 
 var errLong = fmt.Errorf("the line is longer than %d bytes", maxLine)
 
-// readLine appends the next line to room. If the line is too long, it is read to its end and
-// discarded, so that the next call returns the line after it.
+// readLine appends the next line to room. A line that is too long is read to its end and
+// discarded, so that the next call returns the following line.
 func readLine(r *bufio.Reader, room []byte) ([]byte, error) {
 	long := false
 	for {

@@ -154,7 +154,7 @@ func (r *restorer) takeItem(ctx context.Context, l line, where string) error {
 }
 
 // flush stores the collected items with one call, then the links with another call. If a call
-// fails, flush stores them one by one.
+// fails, flush stores the items or links of this call one by one.
 func (r *restorer) flush(ctx context.Context) error {
 	if err := r.flushItems(ctx); err != nil {
 		return err

@@ -8,9 +8,10 @@ import (
 	"time"
 )
 
-// Checkout detects that git replaces the files of a folder. git holds the file index.lock in its folder while it writes
-// files, and renames it to index when they are complete. Files that were read between two equal revisions therefore
-// belong to one version. If the folder is not in a working tree of git, all revisions are equal.
+// Checkout detects that git replaces the files of a folder. While git writes files, the file
+// index.lock exists in git's own folder. When the files are complete, git renames index.lock to
+// index. So if the revision is the same before and after files are read, the files belong to one
+// version. If the folder is not in a working tree of git, all revisions are equal.
 type Checkout struct{ dir string }
 
 // NewCheckout returns a Checkout for a folder. The working tree may begin above it.

@@ -49,8 +49,8 @@ func isLink(path string) bool {
 }
 
 // findLinks returns the linkSteps of a path if the path is a link or the watched folder itself.
-// It returns nil for other paths: they need no registration of their own, because events for
-// their folder report their changes.
+// Other paths need no registration, because events for their folder report their changes; for
+// these paths it returns nil.
 func (t *tree) findLinks(path string) []string {
 	if path != t.top && !isLink(path) {
 		return nil

@@ -197,9 +197,9 @@ func (t *tree) lookFolder(path string, info fs.FileInfo, changed map[string]bool
 	}
 }
 
-// newFolder stores a folder before its children are read. It returns nil and leaves the folder
-// out in two cases: its path is a link to one of its parents, or it is outside of the top and
-// there are already maxOutside such folders.
+// newFolder stores a folder before its children are read. It leaves the folder out and returns
+// nil in two cases: the path of the folder is a link to one of its parents, or the folder is
+// outside of the top and there are already maxOutside folders outside.
 func (t *tree) newFolder(path string, info fs.FileInfo) *entry {
 	real, err := filepath.EvalSymlinks(path)
 	if err != nil {

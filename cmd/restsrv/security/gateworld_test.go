@@ -79,8 +79,9 @@ func (f *gateFinding) brief() string {
 }
 
 // TestGateWorlds checks that both copies of each world give the same answers. RESTSRV_WORLDS is the
-// number of worlds (20), and RESTSRV_SEED the first seed (1). If a world fails, the test makes it
-// smaller before it prints it, unless RESTSRV_BRIEF is set.
+// number of worlds (20), and RESTSRV_SEED the first seed (1). If a world fails, the test makes the
+// world smaller before it prints it. If RESTSRV_BRIEF is set, it instead prints the first difference
+// of the answers.
 func TestGateWorlds(t *testing.T) {
 	if apptest.RaceDetector {
 		t.Skip("thousands of requests: the run without the race detector makes them")

@@ -66,8 +66,8 @@ func (w *two) restsrv(t *testing.T, input string, args ...string) {
 	}
 }
 
-// ways holds an account, its role, a client that acts for it, and their
-// credentials.
+// ways holds an account with its role, a client that acts for the account, and the credentials of
+// both.
 type ways struct {
 	t                        *testing.T
 	two                      *two

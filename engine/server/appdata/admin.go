@@ -16,7 +16,8 @@ import (
 )
 
 // EnsureAdmin creates the first account with the given password. If given is "", it generates a
-// password, and passes it to show or, if show is nil, writes it to a file beside the database.
+// password. It passes the generated password to show or, if show is nil, writes it to a file
+// beside the database.
 func (d *Database) EnsureAdmin(ctx context.Context, given string, show func(account, password string)) error {
 	admin, err := d.Accounts.EnsureAdmin(ctx, given)
 	if err != nil {
