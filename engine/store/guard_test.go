@@ -154,7 +154,7 @@ func (s *shop) work(t *testing.T, ctx context.Context, n int) {
 }
 
 // TestGuardStatements counts the statements that a guard adds. There must be no additional statements if the account
-// may do everything with all items of a class, and as many for many items as for a few.
+// may do everything with all items of a class. Otherwise their number must not grow with the number of items.
 func TestGuardStatements(t *testing.T) {
 	onBoth(t, func(t *testing.T, p place) {
 		s := openShop(t, p)

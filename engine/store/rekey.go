@@ -225,8 +225,8 @@ func (sv *renaming) followKey(p layout.Pointer, from, to any, depth int) error {
 	return nil
 }
 
-// followOne changes the reference name in the item with a key, where the reference is part of this key. The key of the
-// item changes as a result, so followOne updates the references to the item. It returns the new key.
+// followOne changes a reference that is part of the key of an item. name is the name of the reference. The key of the
+// item changes as a result, so followOne updates the references to the item, and returns the new key.
 func (sv *renaming) followOne(p *layout.Plan, name string, key, to any, depth int) (any, error) {
 	t := p.Table
 	var before []*engine.Item

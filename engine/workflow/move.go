@@ -80,7 +80,7 @@ func (s *Set) moveItem(ctx context.Context, r engine.Repository, m engine.Move) 
 }
 
 // refuseMove returns the error for a refused move. reason is a code such as engine.NoState, and why is the message for
-// people. The error contains params as parameters, and their values in the message.
+// people. The error gets the parameters params, and the message lists their values.
 func refuseMove(reason, why string, params ...engine.Field) error {
 	e := engine.Errorf(engine.Invalid, reason, "%s", why)
 	e.Params = params

@@ -25,8 +25,8 @@ const (
 	Add   Function = "add" // of two decimals, exact; like the next four functions
 	Sub   Function = "sub"
 	Mul   Function = "mul"
-	Div   Function = "div" // like engine.Decimal.Div; null if the divisor is 0
-	Mod   Function = "mod" // like engine.Decimal.Mod
+	Div   Function = "div" // like decimal.Div; null if the divisor is 0
+	Mod   Function = "mod" // like decimal.Mod
 	Abs   Function = "abs"
 	Floor Function = "floor"
 	Round Function = "round" // decimal, placeholder for the number of digits

@@ -86,8 +86,8 @@ func appendUpper(b []byte, s string) ([]byte, bool) {
 }
 
 // includesAny implements the SQL function for sqldb.IncludesAny: it reports whether a further argument contains the
-// first argument, ignoring case. If it is not true but one of the arguments is null, the result is null, as for
-// conditions joined by OR.
+// first argument, ignoring case. If no further argument contains the first one, but one of them is null, the result is
+// null, as for conditions joined by OR.
 func includesAny(_ *sqlite.FunctionContext, args []driver.Value) (driver.Value, error) {
 	part, ok := args[0].(string)
 	if !ok {
