@@ -84,6 +84,37 @@ func TestImports(t *testing.T) {
 	a.answers("deep/svc", `["def",2,2,true,"p","t","f","own","own","a/b","e",true,"deep/typed.ts","path","deep/svc.ts"]`)
 }
 
+// TestImportsAsNode: in .mjs and in packages of type module, the default import of a CommonJS module is module.exports.
+func TestImportsAsNode(t *testing.T) {
+	a := startApp(t, Config{NodeModules: true})
+	a.tree("marked.cjs", "Object.defineProperty(exports, '__esModule', {value: true}); exports.default = 'inner'; exports.named = 'n'; exports.later = () => exports.named;",
+		"plain.cjs", "module.exports = {default: 'd', a: 1}", "function.cjs", "module.exports = () => 'f'; module.exports.x = 'x'; module.exports.__esModule = true; module.exports.default = 'inner'",
+		"real.mjs", "export default 'real'; export const b = 2;", "named.mjs", "const f = () => 'value'; export {f as 'module.exports'}; export default 1",
+		"typed/package.json", `{"type": "module"}`, "main/package.json", `{"main": "../plain.cjs"}`)
+	imports := `import d, {named, later} from 'DIR/marked.cjs'; import * as all from 'DIR/marked.cjs'; import p, {a} from 'DIR/plain.cjs'; import f, {x} from 'DIR/function.cjs';
+		import r, {b} from 'DIR/real.mjs'; import path, {sep} from 'path'; export {default as again} from 'DIR/marked.cjs';
+		const more = async () => { const m = await import('DIR/marked.cjs'), e = await import('DIR/real.mjs'); return [m.default.default ?? m.default, m.named, e.default] };
+		export default {'GET /': async () => [d.default ?? d, named, later(), all.default === d, p.default, a, typeof f, x, r, b, path.sep === sep, await more(),
+			require('DIR/named.mjs')(), require('DIR/main').a, typeof require.extensions['.js']]};`
+	asNode := `["inner","n","n",true,"d",1,"function","x","real",2,true,["inner","n","real"],"value",1,"function"]`
+	for file, want := range map[string]string{
+		"svc.mjs": asNode, "svc.mts": asNode, "typed/svc.js": asNode, "typed/svc.ts": asNode,
+		"svc.ts": strings.Replace(asNode, `"function","x"`, `"string","x"`, 1),
+	} {
+		dir := "."
+		if strings.Contains(file, "/") {
+			dir = ".."
+		}
+		text := strings.ReplaceAll(imports, "DIR", dir)
+		a.write(file, text)
+		a.answers(file, want)
+		if want == asNode {
+			a.write(file, strings.Replace(text, "d.default ?? d", "typeof d", 1))
+			a.answers(file, strings.Replace(want, `"inner"`, `"object"`, 1))
+		}
+	}
+}
+
 const inModules = "node_modules/"
 
 func TestNodeModules(t *testing.T) {

@@ -38,7 +38,14 @@ func (h *host) runModule(src *module.Source) (goja.Value, error) {
 	}
 	run, _ := goja.AssertFunction(wrapper)
 	dir := filepath.ToSlash(filepath.Dir(src.File))
-	args := []goja.Value{exports, h.requireFunction(src), m, h.JS.ToValue(src.File), h.JS.ToValue(dir)}
+	require := h.requireFunction(src)
+	if src.ES {
+		_ = m.DefineDataProperty("require", require, goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE)
+		if h.Service.Files.ImportsAsNode(src) {
+			require = h.importFunction(src)
+		}
+	}
+	args := []goja.Value{exports, require, m, h.JS.ToValue(src.File), h.JS.ToValue(dir)}
 	if src.Declared != nil {
 		args = append(args, h.newProbe(src))
 	}
@@ -53,13 +60,12 @@ func (h *host) runModule(src *module.Source) (goja.Value, error) {
 // requireFunction returns the function require for one file, from.
 func (h *host) requireFunction(from *module.Source) goja.Value {
 	f := h.NewFunction("require", func(call goja.FunctionCall) goja.Value {
-		src, builtin := h.findRequired(call, from)
-		if src == nil {
-			return h.builtinModule(builtin)
-		}
-		exports, err := h.runModule(src)
-		if err != nil {
-			panic(js.Rethrow(err))
+		src, exports := h.loadRequired(call, from)
+		if o, ok := exports.(*goja.Object); ok && src != nil && src.ES {
+			// An ES module can name the value that require returns.
+			if v, err := h.GetProperty(o, "module.exports"); err == nil && !goja.IsUndefined(v) {
+				return v
+			}
 		}
 		return exports
 	})
@@ -67,6 +73,50 @@ func (h *host) requireFunction(from *module.Source) goja.Value {
 		h.extendRequire(f, from)
 	}
 	return f
+}
+
+// namespaceSource is a function that returns the object that an import statement gets for a CommonJS module with the
+// mark __esModule: its default is module.exports.
+const namespaceSource = `(function (exports) {
+	const o = Object.defineProperty({ default: exports }, '__esModule', { value: true });
+	for (const k of Object.keys(exports)) if (k !== 'default' && k !== '__esModule') Object.defineProperty(o, k, { enumerable: true, get: () => exports[k] });
+	return o;
+})`
+
+// importFunction returns the function that import statements call in the file from, if they work as in Node.js; see
+// module.Files.ImportsAsNode.
+func (h *host) importFunction(from *module.Source) goja.Value {
+	return h.NewFunction("require", func(call goja.FunctionCall) goja.Value {
+		src, exports := h.loadRequired(call, from)
+		if src == nil || src.ES || src.Program == nil {
+			return exports
+		}
+		found, ok := exports.(*goja.Object)
+		if !ok {
+			return exports
+		}
+		if marked, err := h.GetProperty(found, "__esModule"); err != nil || !marked.ToBoolean() {
+			return exports
+		}
+		run, _ := goja.AssertFunction(h.RunPrelude(namespaceSource))
+		o, err := run(goja.Undefined(), exports)
+		js.Must(err)
+		return o
+	})
+}
+
+// loadRequired returns the exports of the module that a call of require stands for, and its file, which is nil for a
+// built-in module.
+func (h *host) loadRequired(call goja.FunctionCall, from *module.Source) (*module.Source, goja.Value) {
+	src, builtin := h.findRequired(call, from)
+	if src == nil {
+		return nil, h.builtinModule(builtin)
+	}
+	exports, err := h.runModule(src)
+	if err != nil {
+		panic(js.Rethrow(err))
+	}
+	return src, exports
 }
 
 // findRequired returns the file that a call of require stands for. If it stands for a built-in module, findRequired
@@ -95,12 +145,17 @@ func (h *host) extendRequire(f *goja.Object, from *module.Source) {
 		}
 		return h.JS.ToValue(src.File)
 	})
-	for _, name := range []string{"cache", "extensions"} {
-		getter := h.NewFunction("get "+name, func(goja.FunctionCall) goja.Value {
-			panic(h.NewError("require."+name+" is not supported: a file that changes is loaded anew with all that use it", "UNSUPPORTED"))
-		})
-		_ = f.DefineAccessorProperty(name, getter, nil, goja.FLAG_FALSE, goja.FLAG_FALSE)
+	getter := h.NewFunction("get cache", func(goja.FunctionCall) goja.Value {
+		panic(h.NewError("require.cache is not supported: a file that changes is loaded anew with all that use it", "UNSUPPORTED"))
+	})
+	_ = f.DefineAccessorProperty("cache", getter, nil, goja.FLAG_FALSE, goja.FLAG_FALSE)
+	extensions := h.JS.NewObject() // packages add functions for files of their own, which require does not call
+	for _, name := range []string{".js", ".json"} {
+		_ = extensions.Set(name, h.NewFunction(name, func(goja.FunctionCall) goja.Value {
+			panic(h.NewError("require.extensions['"+name+"'] is not supported: use require", "UNSUPPORTED"))
+		}))
 	}
+	_ = f.Set("extensions", extensions)
 }
 
 // createRequire implements createRequire(path) of the module "module". path is a path or a file URL in the application

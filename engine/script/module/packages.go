@@ -137,10 +137,28 @@ func (f *Files) mainOf(dir string) string {
 	}
 	v, _ := fields.Get("main")
 	main, _ := v.(string)
-	if main = filepath.FromSlash(main); main == "" || !filepath.IsLocal(main) {
+	if main = filepath.Join(dir, filepath.FromSlash(main)); main == dir || !isInside(f.app.Root, main) && !isInside(f.app.Dir, main) {
 		return ""
 	}
-	return filepath.Join(dir, main)
+	return main
+}
+
+// ImportsAsNode reports whether the default import of a CommonJS module in the file s is module.exports, as in Node.js.
+// That is the case in .mjs and .mts, and in packages of type module. Otherwise it is exports.default if the module has
+// the mark __esModule, as in bundlers and in TypeScript.
+func (f *Files) ImportsAsNode(s *Source) bool {
+	if !s.ES {
+		return false
+	}
+	switch filepath.Ext(s.Path) {
+	case ".mjs", ".mts":
+		return true
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	_, fields := f.findPackage(s)
+	kind, _ := fields.Get("type")
+	return kind == "module"
 }
 
 // findPackage returns the package that a file belongs to: its folder and the members of its package.json. fields is

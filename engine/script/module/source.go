@@ -55,6 +55,7 @@ type Source struct {
 	probed      bool              // the file has a probe (see probe.go), in development mode
 	Declared    []Declared        // the variables that the probe covers
 	transformed bool              // package transpile has transformed the file
+	ES          bool              // the file is an ES module
 	AsksRequire bool              // the text contains "require.", as in require.resolve
 	Patterns    map[string]string // original texts of the rewritten regular expressions, by rewritten text
 }
@@ -203,7 +204,7 @@ func (s *Source) transform(text string, refused *LoadError) error {
 		return nil
 	}
 	if refused != nil && refused.byEngine {
-		s.transformed = false
+		s.transformed, s.ES = false, false
 		return refused
 	}
 	return err
@@ -222,7 +223,7 @@ func (s *Source) transformAs(in transpile.Input, refused *LoadError) error {
 		}
 		return s.newFault(f.Line, f.Column, f.Message)
 	}
-	s.transformed = true
+	s.transformed, s.ES = true, transpile.IsModule(s.File, in.Text)
 	prg, err := parser.ParseFile(nil, s.File, out.Text, 0, parser.WithDisableSourceMaps)
 	if err == nil {
 		return s.buildProgram(prg, out.Map, out.Text)

@@ -77,7 +77,7 @@ func Transform(in Input) (Output, error) {
 		return Output{}, &Fault{Message: "the map of positions cannot be made: " + err.Error()}
 	}
 	head := in.Head
-	if ext := path.Ext(in.File); ext == ".mjs" || ext == ".mts" || ModuleSyntax(in.Text) >= 0 {
+	if IsModule(in.File, in.Text) {
 		head += `"use strict";` // ES modules are always strict
 	}
 	return Output{Text: head + "\n" + string(r.Code) + in.Tail, Map: m}, nil
@@ -103,7 +103,7 @@ func runCompiler(in Input) (api.TransformResult, error) {
 			Loader: loader, Format: api.FormatCommonJS, Target: target, Supported: lowered, TsconfigRaw: config,
 			Sourcemap: api.SourceMapExternal, SourcesContent: api.SourcesContentExclude, Sourcefile: "module", LogLimit: 1,
 			MinifyWhitespace: true, // the indentation of nested statements could be far longer than the statements
-			Charset:          api.CharsetASCII, LegalComments: api.LegalCommentsNone, Define: metaOf(in),
+			Charset:          api.CharsetASCII, LegalComments: api.LegalCommentsNone, Define: replacements(in),
 		})
 	}()
 	t := time.NewTimer(patience)
@@ -121,6 +121,12 @@ func runCompiler(in Input) (api.TransformResult, error) {
 
 var moduleSyntax = regexp.MustCompile(`(?m)^[ \t]*(import\b[^(.\n]|export\b)`)
 
+// IsModule reports whether a file is an ES module, by its name or its text.
+func IsModule(file, text string) bool {
+	ext := path.Ext(file)
+	return ext == ".mjs" || ext == ".mts" || ModuleSyntax(text) >= 0
+}
+
 // ModuleSyntax returns the offset of the first line that begins like an import or export statement, or -1. It does
 // not parse the text, so a line inside a long string may match by mistake.
 func ModuleSyntax(text string) int {
@@ -130,16 +136,20 @@ func ModuleSyntax(text string) int {
 	return -1
 }
 
-// metaOf returns the replacements for import.meta.url and the other properties of import.meta.
-func metaOf(in Input) map[string]string {
-	if !strings.Contains(in.Text, "import.meta") {
-		return nil
+// replacements returns the expressions that replace others: those for import.meta.url and the other properties of
+// import.meta, and in ES modules, module.require for require. There, the function require is for import statements,
+// which the compiler turns into calls of it.
+func replacements(in Input) map[string]string {
+	all := map[string]string{}
+	if IsModule(in.File, in.Text) {
+		all["require"] = "module.require"
 	}
-	name, _ := json.Marshal("file:///" + in.File)
-	return map[string]string{
-		"import.meta.url": string(name), "import.meta.main": "false",
-		"import.meta.filename": "__filename", "import.meta.dirname": "__dirname",
+	if strings.Contains(in.Text, "import.meta") {
+		name, _ := json.Marshal("file:///" + in.File)
+		all["import.meta.url"], all["import.meta.main"] = string(name), "false"
+		all["import.meta.filename"], all["import.meta.dirname"] = "__filename", "__dirname"
 	}
+	return all
 }
 
 // awaitText is the beginning of the compiler's message if there is an await outside of functions.
