@@ -186,3 +186,33 @@ func TestHTTPClient(t *testing.T) {
 		}
 	}
 }
+
+// TestOldNodeHabits: old packages list the functions of Buffer, call Buffer.alloc with new and classes of zlib without
+// it, and read the calls of a stack.
+func TestOldNodeHabits(t *testing.T) {
+	a := newApp(t, limits.Limits{}, false)
+	got := a.run(`const zlib = require('zlib'), util = require('util'), names = [];
+		for (const name in Buffer) names.push(name);
+		function Inflate(options) { zlib.Inflate.call(this, options) }
+		util.inherits(Inflate, zlib.Inflate);
+		const old = Error.prepareStackTrace;
+		Error.prepareStackTrace = (e, sites) => sites;
+		const e = {}; Error.captureStackTrace(e); const site = e.stack[0];
+		Error.prepareStackTrace = old;
+		return [names.includes('isBuffer') && names.includes('from'), new Buffer.alloc(2).length, Buffer.from('äb').latin1Slice(0, 3), Buffer.from('äb').utf8Slice(0, 2),
+			zlib.createInflate() instanceof zlib.Inflate, new Inflate() instanceof zlib.Inflate, typeof new Inflate().pipe, site.getFileName(), site.getLineNumber() > 1, site.isNative()]`)
+	expect(t, got, `[true,2,"Ã¤b","ä",true,true,"function","svc.js",true,false]`)
+}
+
+// TestFetchOptions: fetch warns of an unknown option once, and refuses those on which the security of a request depends.
+func TestFetchOptions(t *testing.T) {
+	a := newApp(t, limits.Limits{}, false)
+	got := a.run(`const wrong = (init) => { try { new Request('http://a.example', init); return 'taken' } catch (e) { return e.message } };
+		class ProxyAgent {}
+		return [wrong({timeout: 5}), wrong({timeout: 5, next: {}}), wrong({agent: new (require('http').Agent)()}), wrong({integrity: 'sha256-x'}), wrong({dispatcher: new ProxyAgent()}), wrong({cache: 'no-store'})]`)
+	expect(t, got, `["taken","taken","taken","fetch: the option integrity is not supported","fetch: the option dispatcher is not supported","taken"]`)
+	if n := strings.Count(a.log.String(), "option=timeout"); n != 1 {
+		t.Errorf("got %d warnings of the option timeout, want 1", n)
+	}
+	expectIn(t, a.log.String(), "option=next", "use signal: AbortSignal.timeout(milliseconds)")
+}

@@ -25,6 +25,10 @@ func fetchNative(p *Platform) goja.Value {
 	return p.newNatives(natives{
 		"send": fetcher{p}.sendRequest,
 		"join": fetcher{p}.joinBytes,
+		"warn": func(call goja.FunctionCall) goja.Value {
+			p.host.Warn(textArgument(call, 0), "option", textArgument(call, 1))
+			return goja.Undefined()
+		},
 		"encode": func(call goja.FunctionCall) goja.Value {
 			return p.arrayBuffer(p.encodeText(call.Argument(0), "utf8"))
 		},

@@ -30,7 +30,7 @@ func polyfills() []patch {
 		polyfill("typed-from", nil, "from("),
 		polyfill("proxy", nil, "Proxy"),
 		polyfill("transfer", transferNative, "transfer", "detached", "resizable", "maxByteLength"),
-		{name: "stack", words: []string{"captureStackTrace", "stackTraceLimit"}, install: stackTraces},
+		{name: "stack", words: []string{"captureStackTrace", "stackTraceLimit", "prepareStackTrace"}, install: stackTraces},
 		polyfill("locale", func(p *Platform) goja.Value { return p.Module("#intl") }, "toLocale", "localeCompare"),
 	}
 }
@@ -118,8 +118,14 @@ func stackTraces(p *Platform) {
 		if n := class.Get("stackTraceLimit"); n != nil && goja.IsNumber(n) {
 			limit = max(0, int(min(n.ToFloat(), 1000)))
 		}
-		text := p.stackHeading(target) + p.callFrames(call.Argument(1), limit)
-		must(target.DefineDataProperty("stack", p.js.ToValue(text), goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE))
+		frames := p.callFrames(call.Argument(1), limit)
+		stack := p.js.ToValue(p.stackHeading(target) + frameText(frames))
+		if prepare, ok := goja.AssertFunction(class.Get("prepareStackTrace")); ok {
+			v, err := prepare(class, target, p.callSites(frames))
+			must(err)
+			stack = v
+		}
+		must(target.DefineDataProperty("stack", stack, goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE))
 		return goja.Undefined()
 	}).(*goja.Object)
 	must(capture.DefineDataProperty("name", p.js.ToValue("captureStackTrace"), goja.FLAG_FALSE, goja.FLAG_TRUE, goja.FLAG_FALSE))
@@ -141,8 +147,8 @@ func (p *Platform) stackHeading(target *goja.Object) string {
 	return v.String()
 }
 
-// callFrames returns the active calls as text, in the format of goja's stacks.
-func (p *Platform) callFrames(from goja.Value, limit int) string {
+// callFrames returns at most limit active calls, beginning with the caller of the function from.
+func (p *Platform) callFrames(from goja.Value, limit int) []goja.StackFrame {
 	frames := p.js.CaptureCallStack(0, nil)[1:] // without captureStackTrace itself
 	if f, ok := from.(*goja.Object); ok {
 		name := ""
@@ -156,8 +162,38 @@ func (p *Platform) callFrames(from goja.Value, limit int) string {
 			}
 		}
 	}
+	return frames[:min(limit, len(frames))]
+}
+
+// callSites returns the array of calls that Error.prepareStackTrace receives. It works as in V8, as far as packages use
+// it: to find the file and the line of their caller.
+func (p *Platform) callSites(frames []goja.StackFrame) goja.Value {
+	list := make([]any, len(frames))
+	for i := range frames {
+		at := frames[i].Position()
+		site := p.js.NewObject()
+		text := strings.TrimPrefix(frameText(frames[i:i+1]), "\n\tat ")
+		for name, v := range map[string]any{
+			"getFileName": at.Filename, "getScriptNameOrSourceURL": at.Filename, "getLineNumber": at.Line, "getColumnNumber": at.Column,
+			"getFunctionName": frames[i].FuncName(), "getMethodName": frames[i].FuncName(), "getTypeName": "Object",
+			"isNative": at.Filename == "", "isEval": false, "isToplevel": true, "isConstructor": false, "isAsync": false, "toString": text,
+			"getThis": nil, "getFunction": nil, "getEvalOrigin": nil,
+		} {
+			result := goja.Undefined()
+			if v != nil {
+				result = p.js.ToValue(v)
+			}
+			_ = site.Set(name, p.newFunction(name, func(goja.FunctionCall) goja.Value { return result }))
+		}
+		list[i] = site
+	}
+	return p.js.NewArray(list...)
+}
+
+// frameText returns calls as text, in the format of goja's stacks.
+func frameText(frames []goja.StackFrame) string {
 	var b strings.Builder
-	for i := range frames[:min(limit, len(frames))] {
+	for i := range frames {
 		b.WriteString("\n\tat ")
 		at := frames[i].Position()
 		place := at.String() + "(0)" // goja appends its program counter in parentheses

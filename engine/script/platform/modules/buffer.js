@@ -253,6 +253,25 @@ for (let i = 0; i < 2; i++) {
 }
 method(Buffer.prototype, numbers);
 
+// The functions of Buffer can be listed, as in Node: old packages copy them to a class of their own. Some packages call
+// Buffer.alloc with new, so it is no method.
+for (const name of Object.getOwnPropertyNames(Buffer)) {
+  const f = Buffer[name];
+  if (typeof f === 'function' && name !== 'prototype') Object.defineProperty(Buffer, name, { value: f, writable: true, configurable: true, enumerable: true });
+}
+for (const name of ['alloc', 'allocUnsafe', 'allocUnsafeSlow', 'from']) {
+  const f = Buffer[name];
+  Buffer[name] = Object.defineProperties(function (...args) { return f.apply(Buffer, args); }, { name: { value: name }, length: { value: f.length } });
+}
+
+// The functions for one encoding: latin1Slice(start, end), latin1Write(text, offset, length) and so on.
+const single = {};
+for (const name of ['ascii', 'base64', 'base64url', 'hex', 'latin1', 'ucs2', 'utf8']) {
+  single[name + 'Slice'] = function (start, end) { return this.toString(name, start, end); };
+  single[name + 'Write'] = function (text, offset = 0, length = this.length - offset) { return this.write(text, offset, length, name); };
+}
+method(Buffer.prototype, single);
+
 const limit = native.limit();
 module.exports = {
   Buffer, kMaxLength: limit, constants: { MAX_LENGTH: limit, MAX_STRING_LENGTH: limit },

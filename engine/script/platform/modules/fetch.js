@@ -7,6 +7,20 @@ const { Body, bodies, extract, cloned, take, give } = require('#body');
 const methods = ['DELETE', 'GET', 'HEAD', 'OPTIONS', 'PATCH', 'POST', 'PUT'];
 const token = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 
+const options = ['body', 'cache', 'credentials', 'duplex', 'headers', 'keepalive', 'method', 'mode', 'priority', 'redirect', 'referrer', 'referrerPolicy', 'signal', 'window'];
+
+// checkOptions logs a warning if an option has no effect. It throws an error if the caller relies on the option for its
+// security: integrity, and connections that lead to a proxy.
+function checkOptions(init) {
+  for (const name of Object.keys(init)) {
+    const value = init[name];
+    if (options.includes(name) || value === undefined || value === null || value === '' || value === false) continue;
+    const proxy = typeof value === 'object' && (typeof value.connect === 'function' || value.proxy || /proxy|socks/i.test(value.constructor && value.constructor.name));
+    if (name === 'integrity' || (name === 'agent' || name === 'dispatcher') && proxy) throw new TypeError('fetch: the option ' + name + ' is not supported');
+    native.warn('fetch ignores an unknown option' + (name === 'timeout' ? '; use signal: AbortSignal.timeout(milliseconds)' : ''), name);
+  }
+}
+
 class Request extends Body {
   #url; #method; #headers; #redirect; #signal;
   constructor(input, init = {}) {
@@ -22,9 +36,7 @@ class Request extends Body {
     if (!['follow', 'error', 'manual'].includes(this.#redirect)) throw new TypeError("fetch: redirect is 'follow', 'error' or 'manual'");
     this.#signal = init.signal === undefined ? (from ? from.signal : null) : init.signal;
     if (this.#signal !== null && !(this.#signal instanceof AbortSignal)) throw new TypeError('fetch: signal is no AbortSignal');
-    for (const name of ['agent', 'dispatcher', 'integrity', 'timeout']) {
-      if (init[name]) throw new TypeError('fetch: the option ' + name + ' is not supported' + (name === 'timeout' ? '; use signal: AbortSignal.timeout(milliseconds)' : ''));
-    }
+    checkOptions(init);
     this.#take(init, from);
   }
   #take(init, from) {

@@ -129,7 +129,18 @@ function streamClass(name, format, reads) {
       }
     },
   };
-  return type[name];
+  // Old packages call the class without new, for an object of a class of their own.
+  const made = type[name], callable = function (options) {
+    if (new.target) return Reflect.construct(made, [options], new.target);
+    if (!(this instanceof callable)) return new callable(options);
+    Transform.call(this, options);
+    this._codec = codecOf(format, reads, options);
+    this.bytesWritten = 0;
+  };
+  callable.prototype = made.prototype;
+  Object.defineProperty(made.prototype, 'constructor', { value: callable, writable: true, configurable: true });
+  Object.setPrototypeOf(callable, Transform);
+  return Object.defineProperty(callable, 'name', { value: name });
 }
 
 const made = {};
