@@ -33,10 +33,10 @@ var packages = map[string][2]string{
 	"nanoid": {`import {customAlphabet, nanoid} from 'nanoid'; export default {'GET /': () => [nanoid().length, customAlphabet('a', 5)()]}`, `[21,"aaaaa"]`},
 }
 
-// TestPackages runs packages that npm installs according to
-// testdata/npm/package-lock.json. If npm or the packages are not available, the
-// test is skipped, unless RESTSRV_TEST_NPM is "require".
-func TestPackages(t *testing.T) {
+// installPackages returns an app with the packages that npm installs according to testdata/npm/package-lock.json. If
+// npm or the packages are not available, the test is skipped, unless RESTSRV_TEST_NPM is "require".
+func installPackages(t *testing.T) *app {
+	t.Helper()
 	a := startApp(t, Config{NodeModules: true})
 	if err := os.CopyFS(a.dir, os.DirFS(filepath.Join("testdata", "npm"))); err != nil {
 		t.Fatal(err)
@@ -49,6 +49,12 @@ func TestPackages(t *testing.T) {
 		}
 		t.Skipf("npm ci: %v: no packages of others are tested: %s", err, out)
 	}
+	return a
+}
+
+// TestPackages runs scripts that use packages.
+func TestPackages(t *testing.T) {
+	a := installPackages(t)
 	for name, p := range packages {
 		t.Run(name, func(t *testing.T) {
 			if strings.HasPrefix(name, "uuid") || strings.HasPrefix(name, "nanoid") {
@@ -59,6 +65,31 @@ func TestPackages(t *testing.T) {
 			a.write("svc.ts", p[0])
 			a.t = t
 			a.answers("svc.ts", p[1])
+		})
+	}
+}
+
+// TestPackagesInNode runs files of testdata/npm here and in Node.js. Each exports a function run, and the results must be
+// equal.
+func TestPackagesInNode(t *testing.T) {
+	a := installPackages(t)
+	for _, file := range []string{"jose.mjs", "jsonwebtoken.js", "stripe.js"} {
+		t.Run(file, func(t *testing.T) {
+			a.t = t
+			node := exec.CommandContext(t.Context(), "node", "--input-type=module", "-e",
+				"const m = await import('./"+file+"'); process.stdout.write(JSON.stringify(await (m.run || m.default.run)()))")
+			node.Dir = a.dir
+			want, err := node.Output()
+			if err != nil {
+				t.Fatal("node:", err)
+			}
+			a.write("node.mjs", "export default {'GET /': async () => { const m = await import('./"+file+"'); return (m.run || m.default.run)() }}")
+			g, err := a.rt.Load(a.service("node.mjs"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer g.Close()
+			expect(t, get(t, g), jsonType+string(want))
 		})
 	}
 }

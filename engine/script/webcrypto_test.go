@@ -1,9 +1,11 @@
 package script
 
 import (
+	"strings"
 	"testing"
 	"time"
 
+	"restsrv/engine"
 	"restsrv/engine/script/limits"
 	"restsrv/engine/script/platform"
 )
@@ -35,7 +37,7 @@ func TestSubtleStandard(t *testing.T) {
 func TestSubtleLimits(t *testing.T) {
 	const password = `await crypto.subtle.importKey('raw', new Uint8Array(8), 'PBKDF2', false, ['deriveBits'])`
 	derive := func(iterations string) string {
-		return `crypto.subtle.deriveBits({name: 'PBKDF2', hash: 'SHA-256', salt: new Uint8Array(8), iterations: ` + iterations + `}, ` + password + `, 256)`
+		return `crypto.subtle.deriveBits({name: 'PBKDF2', hash: 'SHA-512', salt: new Uint8Array(8), iterations: ` + iterations + `}, ` + password + `, 256)`
 	}
 	rsa := func(length, exponent string) string {
 		return `crypto.subtle.generateKey({name: 'RSA-PSS', hash: 'SHA-256', modulusLength: ` + length + `, publicExponent: new Uint8Array(` + exponent + `)}, true, ['sign'])`
@@ -69,7 +71,7 @@ func TestSubtleWhileLoading(t *testing.T) {
 func TestSubtleNeighbours(t *testing.T) {
 	a := newApp(t, limits.Limits{VMs: 1}, false)
 	g := a.load(`module.exports = {
-		'GET /': async () => (await crypto.subtle.deriveBits({name: 'PBKDF2', hash: 'SHA-512', salt: new Uint8Array(8), iterations: 1e6},
+		'GET /': async () => (await crypto.subtle.deriveBits({name: 'PBKDF2', hash: 'SHA-512', salt: new Uint8Array(8), iterations: 2e5},
 			await crypto.subtle.importKey('raw', new Uint8Array(8), 'PBKDF2', false, ['deriveBits']), 256)).byteLength,
 		'PUT /': () => 'now'}`)
 	slow := make(chan string, 1)
@@ -82,4 +84,25 @@ func TestSubtleNeighbours(t *testing.T) {
 		t.Errorf("the neighbours were answered after %v, when the derivation had ended", fast)
 	}
 	expect(t, <-slow, jsonType+"32")
+}
+
+// TestKeysStaySecret checks that the value of a key appears neither in JSON nor in logs.
+func TestKeysStaySecret(t *testing.T) {
+	a := newApp(t, limits.Limits{}, false)
+	g := a.load(`const secret = 'cafebabecafebabecafebabecafebabe';
+	module.exports = {'GET /': async () => {
+		const key = await crypto.subtle.importKey('raw', Buffer.from(secret, 'hex'), 'AES-GCM', true, ['encrypt']);
+		const object = crypto.createSecretKey(secret, 'hex');
+		console.log(key, object, String(key), [key], {object});
+		console.error(new Error('bad', {cause: key}));
+		return {key, object, json: JSON.stringify([key, object]), text: String(object), inspected: require('util').inspect([key, object], {depth: 9, showHidden: true}),
+			keys: [...Object.getOwnPropertyNames(key), ...Object.getOwnPropertySymbols(key), ...Object.getOwnPropertyNames(object), ...Object.getOwnPropertySymbols(object)].length};
+	}}`)
+	got := answer(send(t, g, request{account: &engine.Account{ID: "a@b"}}))
+	expectIn(t, got, `"key":{}`, `"json":"[{},{}]"`, "CryptoKey {", `"keys":0`)
+	for _, hidden := range []string{"cafebabe", "202,254", "yv66v", "[202", "ca fe"} {
+		if text := got + a.log.String(); strings.Contains(text, hidden) {
+			t.Errorf("got %q in the answer or the log: %s", hidden, text)
+		}
+	}
 }

@@ -156,7 +156,7 @@ var typesBad = []string{
 // typesGlobals are the globals of scripts in addition to the globals of the language.
 var typesGlobals = strings.Fields(`AbortController AbortSignal Blob Buffer CustomEvent DOMException Event EventTarget File FormData Headers Intl
 	Request Response TextDecoder TextEncoder URL URLSearchParams atob btoa clearImmediate clearInterval clearTimeout console crypto dataRepo fetch
-	fileStorage global log metaRepo options performance process queueMicrotask require setImmediate setInterval setTimeout settings shared structuredClone
+	fileStorage global log metaRepo options performance process queueMicrotask require setImmediate setInterval setTimeout settings shared structuredClone CryptoKey SubtleCrypto
 	ByteLengthQueuingStrategy CompressionStream CountQueuingStrategy DecompressionStream ReadableByteStreamController ReadableStream
 	ReadableStreamBYOBReader ReadableStreamBYOBRequest ReadableStreamDefaultController ReadableStreamDefaultReader TextDecoderStream
 	TextEncoderStream TransformStream TransformStreamDefaultController WritableStream WritableStreamDefaultController WritableStreamDefaultWriter`)

@@ -6,6 +6,18 @@ import (
 	"restsrv/engine/script/platform/cryptojs"
 )
 
+// cryptoModules returns the module crypto and its parts, which are loaded when a script first uses them.
+func cryptoModules() map[string]module {
+	return map[string]module{
+		"crypto":  {file: "crypto", native: cryptoNative(cryptojs.Basic)},
+		"#crypto": {file: "crypto-shared"},
+		"#subtle": {file: "subtle", native: cryptoNative(cryptojs.Subtle)},
+		"#derive": {file: "derive", native: cryptoNative(cryptojs.Derivations)},
+		"#keys":   {file: "keys", native: cryptoNative(cryptojs.Keys)},
+		"#cipher": {file: "cipher", native: cryptoNative(cryptojs.Ciphers)},
+	}
+}
+
 // cryptoHost implements cryptojs.Host.
 type cryptoHost struct {
 	Turns

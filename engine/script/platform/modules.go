@@ -13,8 +13,6 @@ import (
 	"sync"
 
 	"github.com/dop251/goja"
-
-	"restsrv/engine/script/platform/cryptojs"
 )
 
 // files contains the built-in modules. Large files of other authors are compressed with gzip -9, and their names end
@@ -39,7 +37,7 @@ type module struct {
 // and no name is in two lists. Modules with names that begin with # are for files of this package only; scripts
 // cannot require them.
 func moduleLists() []map[string]module {
-	return []map[string]module{ourModules(), webModules(), intlModules(), nodeModules(), nodeParts(), packageModules(), ancestorModules()}
+	return []map[string]module{ourModules(), webModules(), intlModules(), nodeModules(), nodeParts(), cryptoModules(), packageModules(), ancestorModules()}
 }
 
 var moduleTable = everyModule()
@@ -70,7 +68,6 @@ func webModules() map[string]module {
 		"#source":   {file: "source"},
 		"#sse":      {file: "sse"},
 		"#ponyfill": {file: "streams/ponyfill"},
-		"#subtle":   {file: "subtle", native: cryptoNative(cryptojs.Subtle)},
 	}
 }
 

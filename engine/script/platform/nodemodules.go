@@ -7,8 +7,6 @@ import (
 	"strings"
 
 	"github.com/dop251/goja"
-
-	"restsrv/engine/script/platform/cryptojs"
 )
 
 // The modules of Node.js are written for this package, except those in the folder modules/npm. The npm packages util,
@@ -63,7 +61,6 @@ func nodeModules() map[string]module {
 		"cluster":             {file: "cluster", refused: refusals{becauseThreads: "Worker disconnect fork setupMaster setupPrimary"}},
 		"console":             {file: "console"},
 		"constants":           {file: "constants"},
-		"crypto":              {file: "crypto", native: cryptoNative(cryptojs.Basic)},
 		"dgram":               {refused: refusals{becauseClient: "Socket createSocket"}},
 		"diagnostics_channel": {file: "diagnostics_channel"},
 		"dns":                 {file: "dns", refused: refusals{becauseNames: resolving}},
@@ -126,7 +123,6 @@ func nodeParts() map[string]module {
 		"#equal":           {file: "equal"},
 		"#errno":           {file: "errno"},
 		"#stdio":           {file: "stdio", native: stdioNative},
-		"#derive":          {file: "derive", native: cryptoNative(cryptojs.Derivations)},
 		"#files":           {file: "files", native: filesNative},
 		"#http-names":      {file: "http-names"},
 		"#readable-stream": {file: "npm/readable-stream"},

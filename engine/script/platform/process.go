@@ -131,9 +131,9 @@ func stdioNative(p *Platform) goja.Value {
 	}})
 }
 
-// nodeVersion is the value of process.version. It contains the version of Node.js that the platform follows, and is
-// marked as restsrv.
-const nodeVersion = "v20.0.0-restsrv"
+// nodeVersion is the value of process.version: the version of Node.js that the platform follows. It has no suffix,
+// because packages compare it by the rules of semantic versions, where a version with a suffix precedes v20.0.0.
+const nodeVersion = "v20.0.0"
 
 // environment returns the frozen object process.env. It contains the variables that Settings.Env lists. A variable
 // that is not set is undefined.

@@ -71,7 +71,9 @@ var (
 // and Globals the names of the global objects and functions. Both are sorted.
 var (
 	Methods = sync.OnceValue(func() []string { return namesIn(member, "data.d.ts", "query.d.ts", "service.d.ts") })
-	Globals = sync.OnceValue(func() []string { return namesIn(global, "service.d.ts", "globals.d.ts", "web.d.ts", "streams.d.ts") })
+	Globals = sync.OnceValue(func() []string {
+		return namesIn(global, "service.d.ts", "globals.d.ts", "web.d.ts", "streams.d.ts", "crypto.d.ts")
+	})
 )
 
 func namesIn(declaration *regexp.Regexp, files ...string) []string {

@@ -165,17 +165,3 @@ interface Request {
   text(): Promise<string>;
 }
 declare var Request: { new (input: string | URL | Request, init?: RequestInit): Request; prototype: Request };
-
-interface Hash { update(data: string | ArrayBuffer | ArrayBufferView, encoding?: string): Hash; digest(): Buffer; digest(encoding: string): string }
-interface Crypto {
-  randomUUID(): string;
-  getRandomValues<T extends ArrayBufferView>(array: T): T;
-  readonly subtle: { digest(algorithm: string | { name: string }, data: ArrayBuffer | ArrayBufferView): Promise<ArrayBuffer> };
-}
-/** Functions of Node.js that the object crypto has, too. */
-interface NodeCrypto {
-  createHash(algorithm: string): Hash;
-  createHmac(algorithm: string, key: string | ArrayBuffer | ArrayBufferView): Hash;
-  randomBytes(size: number): Buffer;
-  timingSafeEqual(a: ArrayBuffer | ArrayBufferView, b: ArrayBuffer | ArrayBufferView): boolean;
-}

@@ -9,7 +9,7 @@ import (
 // The files of webFiles declare the classes of browsers. A project may include the library "dom" of TypeScript, which
 // declares the same global names in other words. So the declarations of these files are in the namespace restsrv.web,
 // and each global name stands for the declaration there only if dom has not declared it.
-var webFiles = []string{"web", "streams"}
+var webFiles = []string{"web", "streams", "crypto"}
 
 const webHeading = `/**
  * The classes of browsers. The global names stand for these declarations, or for those of the library "dom" if a project

@@ -40,10 +40,10 @@ func Basic(h Host) Natives {
 		},
 		"hashes": func(goja.FunctionCall) goja.Value { return b.convert(webcrypto.HashNames()) },
 		"hash": func(call goja.FunctionCall) goja.Value {
-			return b.newHasher(b.findHash(call.Argument(0))())
+			return b.newHasher(b.findHash(call.Argument(0), "Error")())
 		},
 		"hmac": func(call goja.FunctionCall) goja.Value {
-			return b.newHasher(hmac.New(b.findHash(call.Argument(0)), b.secretBytes(call.Argument(1), "createHmac")))
+			return b.newHasher(hmac.New(b.findHash(call.Argument(0), "Error"), b.secretBytes(call.Argument(1), "createHmac")))
 		},
 		"equal": func(call goja.FunctionCall) goja.Value {
 			x, y := b.needBytes(call.Argument(0), "timingSafeEqual"), b.needBytes(call.Argument(1), "timingSafeEqual")
@@ -65,11 +65,11 @@ func newUUID() string {
 }
 
 // findHash returns the hash algorithm with a name of Node.js in any of its spellings: SHA-256, sha256 or RSA-SHA256.
-// It throws if there is no such algorithm.
-func (b *binding) findHash(name goja.Value) func() hash.Hash {
+// It throws an error of the class if there is no such algorithm.
+func (b *binding) findHash(name goja.Value, class string) func() hash.Hash {
 	f := webcrypto.NewHash(name.String())
 	if f == nil {
-		panic(b.NewError("Error", "ERR_CRYPTO_INVALID_DIGEST", "Invalid digest: "+name.String()+"; known are "+strings.Join(webcrypto.HashNames(), ", ")))
+		panic(b.NewError(class, "ERR_CRYPTO_INVALID_DIGEST", "Invalid digest: "+name.String()+"; known are "+strings.Join(webcrypto.HashNames(), ", ")))
 	}
 	return f
 }

@@ -16,13 +16,14 @@ func Derivations(h Host) Natives {
 	return Natives{"pbkdf2": b.derivePBKDF2, "hkdf": b.deriveHKDF, "scrypt": b.deriveScrypt}
 }
 
-// derive runs a derivation. If wait is true and a request waits for the script, it runs outside of the turn.
-func (b *binding) derive(what string, wait bool, run func(*webcrypto.Meter) ([]byte, error)) goja.Value {
+// derive runs a derivation. If wait is true and a request waits for the script, it runs outside of the turn. If a
+// parameter is too large, it throws a RangeError with the code.
+func (b *binding) derive(what, code string, wait bool, run func(*webcrypto.Meter) ([]byte, error)) goja.Value {
 	return b.runJob(what, &webcrypto.Job{Heavy: wait, Run: func(m *webcrypto.Meter) (any, error) {
 		key, err := run(m)
 		var e *webcrypto.Error
 		if errors.As(err, &e) && e.Code == "" {
-			err = &webcrypto.Error{Name: "RangeError", Code: "ERR_OUT_OF_RANGE", Message: e.Message}
+			err = &webcrypto.Error{Name: "RangeError", Code: code, Message: e.Message}
 		}
 		return key, err
 	}})
@@ -32,19 +33,19 @@ func (b *binding) derive(what string, wait bool, run func(*webcrypto.Meter) ([]b
 func (b *binding) derivePBKDF2(call goja.FunctionCall) goja.Value {
 	password, salt := slices.Clone(b.needBytes(call.Argument(0), "pbkdf2")), slices.Clone(b.needBytes(call.Argument(1), "pbkdf2"))
 	iterations, length := call.Argument(2).ToInteger(), call.Argument(3).ToInteger()
-	newHash := b.findHash(call.Argument(4))
-	return b.derive("crypto.pbkdf2", call.Argument(5).ToBoolean(), func(m *webcrypto.Meter) ([]byte, error) {
+	newHash := b.findHash(call.Argument(4), "TypeError")
+	return b.derive("crypto.pbkdf2", "ERR_OUT_OF_RANGE", call.Argument(5).ToBoolean(), func(m *webcrypto.Meter) ([]byte, error) {
 		return webcrypto.DerivePBKDF2(m, newHash, password, salt, int(iterations), int(length))
 	})
 }
 
 // deriveHKDF implements hkdf(hash, key, salt, info, length, wait).
 func (b *binding) deriveHKDF(call goja.FunctionCall) goja.Value {
-	newHash := b.findHash(call.Argument(0))
+	newHash := b.findHash(call.Argument(0), "TypeError")
 	secret := slices.Clone(b.secretBytes(call.Argument(1), "hkdf"))
 	salt, info := slices.Clone(b.needBytes(call.Argument(2), "hkdf")), slices.Clone(b.needBytes(call.Argument(3), "hkdf"))
 	length := call.Argument(4).ToInteger()
-	return b.derive("crypto.hkdf", call.Argument(5).ToBoolean(), func(m *webcrypto.Meter) ([]byte, error) {
+	return b.derive("crypto.hkdf", "ERR_CRYPTO_INVALID_KEYLEN", call.Argument(5).ToBoolean(), func(m *webcrypto.Meter) ([]byte, error) {
 		return webcrypto.DeriveHKDF(m, newHash, secret, salt, info, int(length))
 	})
 }
@@ -59,7 +60,7 @@ func (b *binding) deriveScrypt(call goja.FunctionCall) goja.Value {
 	if ok && memory <= s.MaxMemory {
 		b.Allocate(memory, "scrypt")
 	}
-	return b.derive("crypto.scrypt", call.Argument(7).ToBoolean(), func(m *webcrypto.Meter) ([]byte, error) {
+	return b.derive("crypto.scrypt", "ERR_CRYPTO_INVALID_SCRYPT_PARAMS", call.Argument(7).ToBoolean(), func(m *webcrypto.Meter) ([]byte, error) {
 		return s.Derive(m, password, salt, int(length))
 	})
 }

@@ -1,26 +1,9 @@
-// crypto as in Node and browsers, as far as services need it. The global, the module and webcrypto are one object.
+// crypto as in Node and browsers. The global, the module and webcrypto are one object. Keys, ciphers, derivations and
+// SubtleCrypto are in files of their own, which are loaded when a script first uses them.
 'use strict';
 
 const { Buffer } = require('buffer');
-
-const data = (value, encoding, name) => {
-  if (typeof value === 'string') return Buffer.from(value, encoding === 'buffer' ? 'utf8' : encoding);
-  if (ArrayBuffer.isView(value) || value instanceof ArrayBuffer) return value;
-  const e = new TypeError('The "' + name + '" argument must be of type string or an instance of Buffer, TypedArray, or DataView');
-  e.code = 'ERR_INVALID_ARG_TYPE';
-  throw e;
-};
-
-const out = (bytes, encoding) => {
-  const buffer = Buffer.from(bytes);
-  return encoding === undefined || encoding === 'buffer' ? buffer : buffer.toString(encoding);
-};
-
-function coded(Class, code, message) {
-  const e = new Class(message);
-  e.code = code;
-  return e;
-}
+const { coded, invalidType, data, out, text } = require('#crypto');
 
 const secret = {};
 
@@ -59,9 +42,29 @@ function randomInt(min, max, callback) {
 }
 
 function randomBytes(size, callback) {
-  if (typeof size !== 'number' || !(size >= 0)) throw coded(TypeError, 'ERR_INVALID_ARG_TYPE', 'The "size" argument must be of type number');
+  if (typeof size !== 'number' || !(size >= 0)) throw invalidType('size', 'of type number');
   const bytes = Buffer.from(native.random(size));
   return typeof callback === 'function' ? void queueMicrotask(() => callback(null, bytes)) : bytes;
+}
+
+function randomFillSync(buffer, offset = 0, size) {
+  if (!ArrayBuffer.isView(buffer) && !(buffer instanceof ArrayBuffer)) throw invalidType('buf', 'an instance of ArrayBuffer, Buffer, TypedArray, or DataView');
+  const width = buffer.BYTES_PER_ELEMENT || 1;
+  if (typeof offset !== 'number') throw invalidType('offset', 'of type number');
+  offset *= width;
+  size = size === undefined ? buffer.byteLength - offset : size * width;
+  if (!(offset >= 0 && offset <= buffer.byteLength)) throw coded(RangeError, 'ERR_OUT_OF_RANGE', 'The value of "offset" is out of range');
+  if (!(size >= 0 && offset + size <= buffer.byteLength)) throw coded(RangeError, 'ERR_OUT_OF_RANGE', 'The value of "size" is out of range');
+  native.fill(new Uint8Array(buffer.buffer || buffer, (buffer.byteOffset || 0) + offset, size));
+  return buffer;
+}
+
+function randomFill(buffer, offset, size, callback) {
+  if (typeof offset === 'function') [offset, size, callback] = [0, undefined, offset];
+  else if (typeof size === 'function') [size, callback] = [undefined, size];
+  if (typeof callback !== 'function') throw invalidType('callback', 'of type function');
+  randomFillSync(buffer, offset, size);
+  queueMicrotask(() => callback(null, buffer));
 }
 
 const crypto = {
@@ -74,13 +77,16 @@ const crypto = {
   },
   randomBytes,
   randomInt,
-  randomFillSync(buffer, offset = 0, size = buffer.byteLength - offset) {
-    native.fill(new Uint8Array(buffer.buffer || buffer, (buffer.byteOffset || 0) + offset, size));
-    return buffer;
-  },
+  randomFill,
+  randomFillSync,
   getHashes() { return native.hashes(); },
-  createHash(algorithm) { return new Hash(secret, native.hash(String(algorithm))); },
-  createHmac(algorithm, key) { return new Hmac(secret, native.hmac(String(algorithm), data(key, undefined, 'key'))); },
+  createHash(algorithm) { return new Hash(secret, native.hash(text(algorithm, 'algorithm'))); },
+  createHmac(algorithm, key) {
+    text(algorithm, 'hmac');
+    const bytes = typeof key === 'string' || ArrayBuffer.isView(key) || key instanceof ArrayBuffer ? data(key, undefined, 'key') : require('#keys').keyHandle(key);
+    if (bytes === undefined) throw invalidType('key', 'of type string or an instance of ArrayBuffer, Buffer, TypedArray, DataView, KeyObject, or CryptoKey');
+    return new Hmac(secret, native.hmac(algorithm, bytes));
+  },
   hash(algorithm, value, encoding = 'hex') { return crypto.createHash(algorithm).update(value).digest(encoding); },
   timingSafeEqual(a, b) { return native.equal(a, b); },
   get subtle() { return require('#subtle').subtle; },
@@ -88,17 +94,34 @@ const crypto = {
   Hash,
   Hmac,
 };
-for (const name of ['pbkdf2', 'pbkdf2Sync', 'hkdf', 'hkdfSync', 'scrypt', 'scryptSync']) {
-  crypto[name] = (...args) => require('#derive')[name](...args);
+
+// The members of the other files.
+const files = {
+  '#derive': ['pbkdf2', 'pbkdf2Sync', 'hkdf', 'hkdfSync', 'scrypt', 'scryptSync'],
+  '#keys': ['KeyObject', 'Sign', 'Verify', 'constants', 'createSecretKey', 'createPrivateKey', 'createPublicKey', 'createSign', 'createVerify', 'sign', 'verify',
+    'publicEncrypt', 'privateDecrypt', 'generateKeyPair', 'generateKeyPairSync', 'generateKey', 'generateKeySync', 'diffieHellman', 'getCurves'],
+  '#cipher': ['Cipheriv', 'Decipheriv', 'createCipheriv', 'createDecipheriv', 'getCiphers', 'getCipherInfo'],
+};
+for (const [file, names] of Object.entries(files)) {
+  for (const name of names) {
+    Object.defineProperty(crypto, name, {
+      get() {
+        const value = require(file)[name];
+        Object.defineProperty(crypto, name, { value, writable: true, enumerable: true, configurable: true });
+        return value;
+      },
+      set(value) { Object.defineProperty(crypto, name, { value, writable: true, enumerable: true, configurable: true }); },
+      enumerable: true, configurable: true,
+    });
+  }
 }
+
 const instead = {
-  createCipheriv: '', createDecipheriv: '', createSign: '', createVerify: '', generateKeyPair: '', generateKeyPairSync: '', createDiffieHellman: '',
-  publicEncrypt: '', privateDecrypt: '', sign: 'createHmac', verify: 'createHmac',
+  createDiffieHellman: 'diffieHellman', createECDH: 'diffieHellman', getDiffieHellman: 'diffieHellman', privateEncrypt: 'sign', publicDecrypt: 'verify',
+  createCipher: 'createCipheriv', createDecipher: 'createDecipheriv',
 };
 for (const name of Object.keys(instead)) {
-  crypto[name] = () => {
-    throw coded(Error, 'ERR_FEATURE_UNAVAILABLE_ON_PLATFORM', 'crypto.' + name + ' is not supported' + (instead[name] ? '; use crypto.' + instead[name] : ''));
-  };
+  crypto[name] = () => { throw coded(Error, 'ERR_FEATURE_UNAVAILABLE_ON_PLATFORM', 'crypto.' + name + ' is not supported; use crypto.' + instead[name]); };
 }
 Object.defineProperty(crypto, Symbol.toStringTag, { value: 'Crypto' });
 
