@@ -148,7 +148,7 @@ func (s historyState) after(c *historyCall) (next historyState, fits bool) {
 	if c.status != 200 {
 		return s, true
 	}
-	if canonical(want.Body, isList(c.request)) != c.body {
+	if c.comparable(canonical(want.Body, isList(c.request))) != c.comparable(c.body) {
 		return s, false
 	}
 	if !c.reads() {
@@ -171,6 +171,25 @@ func (s historyState) after(c *historyCall) (next historyState, fits bool) {
 	maps.Copy(tags, next.tags)
 	next.tags = tags
 	return next, true
+}
+
+// comparable returns the part of an answer that must be as if the calls came one after the other. On PostgreSQL, the
+// answer of the acceptor contains all linked members of an object as they were at some moment during the call. Those
+// of a collection that the record does not name may have changed before the commit, so they are left out.
+func (c *historyCall) comparable(body string) string {
+	records, _ := c.request.Body.([]any)
+	var answers []map[string]any
+	if c.request.Service != "acceptor" || json.Unmarshal([]byte(body), &answers) != nil || len(answers) != len(records) {
+		return body
+	}
+	for i, record := range records {
+		for _, collection := range []string{"fans", "liked", "seen"} {
+			if named, _ := record.(oracle.Fields); !slices.ContainsFunc(named, func(f oracle.Field) bool { return f.Name == collection }) {
+				delete(answers[i], collection)
+			}
+		}
+	}
+	return apptest.JSON(answers)
 }
 
 // do returns the answer of the model to a call.
