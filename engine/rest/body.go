@@ -39,6 +39,9 @@ func (s *Server) newBody(w http.ResponseWriter, r *http.Request, max int64) *bod
 	return b
 }
 
+// Interrupt makes a Read that waits for the client return an error. It may be called while Read runs.
+func (b *body) Interrupt() { _ = b.control.SetReadDeadline(time.Unix(1, 0)) }
+
 // Read implements io.Reader. It returns TooLarge if the body is larger than the limit. The deadline stays until the
 // end of the body, because net/http may continue reading after an error.
 func (b *body) Read(p []byte) (int, error) {

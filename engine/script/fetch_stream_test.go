@@ -125,8 +125,8 @@ func TestRelay(t *testing.T) {
 	var open atomic.Int64
 	server := streamingServer(t, &open)
 	a := startApp(t, Config{
-		Limits:   limits.Limits{Wall: 200 * time.Millisecond},
-		Platform: platform.Settings{Fetch: platform.Fetch{Hosts: []string{"*"}, Private: true, Timeout: 200 * time.Millisecond}},
+		Limits:   limits.Limits{Wall: time.Second},
+		Platform: platform.Settings{Fetch: platform.Fetch{Hosts: []string{"*"}, Private: true, Timeout: time.Second}},
 	})
 	g := a.load(`module.exports = {
 		'GET /': (req) => fetch(req.query.at + '/endless'),
@@ -141,7 +141,7 @@ func TestRelay(t *testing.T) {
 	c := &collector{}
 	ended := make(chan error)
 	go func() { ended <- r.Stream.Send(c) }()
-	time.Sleep(600 * time.Millisecond)
+	time.Sleep(1500 * time.Millisecond)
 	if n := strings.Count(c.String(), "part"); n < 10 {
 		t.Errorf("got %d parts, want more", n)
 	}

@@ -60,7 +60,11 @@ func (r *Runtime) loadFrom(s Service, read *module.Files) (*Generation, error) {
 		return g.loadFailure(g.Fault(err.Error()))
 	}
 	for i, route := range h.Routes {
-		g.routes = append(g.routes, service.Route{Method: route.Method, Path: route.Path, MaxBody: int64(g.Limits.Body), Handler: g.routeHandler(i)})
+		most := g.Limits.Body
+		if route.Streams {
+			most = g.Limits.UploadBytes
+		}
+		g.routes = append(g.routes, service.Route{Method: route.Method, Path: route.Path, MaxBody: int64(most), Handler: g.routeHandler(i, route.Streams)})
 	}
 	g.events = h.events.Handlers
 	g.Group.AddVM(h.VM)
@@ -110,7 +114,12 @@ type failedLoad struct {
 // Unwrap returns the LoadError.
 func (e *failedLoad) Unwrap() error { return e.LoadError }
 
-func (g *Generation) routeHandler(route int) service.Handler {
+func (g *Generation) routeHandler(route int, streams bool) service.Handler {
+	if streams {
+		return func(ctx context.Context, r *service.Request) (*service.Response, error) {
+			return exchange.ServeStreaming(ctx, g.Service, r, route)
+		}
+	}
 	return func(ctx context.Context, r *service.Request) (*service.Response, error) {
 		return exchange.ServeRoute(ctx, g.Service, g.rt.intake, r, route)
 	}

@@ -121,6 +121,10 @@ func (h *host) addRoute(method, path string, handler, this goja.Value) error {
 		h.Service.Warn("a handler has more than one parameter but receives only the request: there is no res and no next; return the answer, or throw an error with a status", "route", r.Method+" "+r.Path)
 	}
 	r.Handler, r.This = f, this
+	r.Streams = h.Service.Options["bodyParser"] == false
+	if parser := handler.(*goja.Object).Get("bodyParser"); parser != nil && !goja.IsUndefined(parser) {
+		r.Streams = !parser.ToBoolean()
+	}
 	_ = h.JS.Try(func() { r.Source, _ = handler.ToString().(goja.String) }) // it throws for a Proxy
 	h.Routes = append(h.Routes, r)
 	return nil

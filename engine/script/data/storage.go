@@ -116,7 +116,7 @@ type jsStorage struct {
 // mimeType}, {name, mime, body: base64} or base64 text. An image storage rejects a media type that is not an image.
 // The argument folder is ignored. If the call does not write the file to an item, the file is removed later.
 func (s *jsStorage) accept(call goja.FunctionCall) (vm.Operation, error) {
-	u, err := s.h.readUpload(call.Argument(0))
+	u, done, err := s.h.openUpload(call.Argument(0))
 	if err == nil && s.images != nil {
 		err = imageType(call.Argument(2), call.Argument(0))
 	}
@@ -128,6 +128,7 @@ func (s *jsStorage) accept(call goja.FunctionCall) (vm.Operation, error) {
 	}
 	held := vm.LocalOf[claims](s.h.Call)
 	return vm.Operation{Writes: true, Do: func(ctx context.Context) (func() goja.Value, error) {
+		defer done()
 		f, err := s.storage.Put(ctx, u.File.Name, u.File.MimeType, u.Content)
 		if err != nil {
 			return nil, err
@@ -135,6 +136,44 @@ func (s *jsStorage) accept(call goja.FunctionCall) (vm.Operation, error) {
 		held.add(f)
 		return func() goja.Value { return s.fileObject(f) }, nil
 	}}, nil
+}
+
+// openUpload converts the content argument of accept, which may be a stream. done must be called after the content has
+// been read.
+func (h *Binding) openUpload(v goja.Value) (u *engine.Upload, done func(), err error) {
+	done = func() {}
+	var content io.Reader
+	o, isObject := v.(*goja.Object)
+	in := h.Call.Input
+	switch {
+	case in != nil && isObject && (vm.CallOf(v) == h.Call || in.Stream != nil && in.Stream.SameAs(v) && !o.Get("locked").ToBoolean()):
+		content, err = in.Take()
+	case vm.IsStream(h.VM, v):
+		r := vm.NewSource(h.VM, o).Reader(h.Call.Context())
+		content, done = r, func() { _ = r.Close() }
+	default:
+		u, err = h.readUpload(v)
+		return u, done, err
+	}
+	if err != nil {
+		return nil, done, err
+	}
+	return &engine.Upload{Content: &limitedReader{r: content, left: int64(h.Limits.UploadBytes)}}, done, nil
+}
+
+// limitedReader returns TooLarge if r has more bytes than left.
+type limitedReader struct {
+	r    io.Reader
+	left int64
+}
+
+// Read implements io.Reader.
+func (l *limitedReader) Read(p []byte) (int, error) {
+	n, err := l.r.Read(p)
+	if l.left -= int64(n); l.left < 0 {
+		return 0, engine.Errorf(engine.TooLarge, "uploadBytes", "the stream is longer than the limit uploadBytes")
+	}
+	return n, err
 }
 
 // imageType returns an error if the media type is not an image. The media type is taken from the first of the

@@ -2,6 +2,7 @@ package exchange
 
 import (
 	"context"
+	"io"
 	"strings"
 
 	"github.com/dop251/goja"
@@ -9,6 +10,7 @@ import (
 	"restsrv/engine"
 	"restsrv/engine/script/js"
 	"restsrv/engine/script/limits"
+	"restsrv/engine/script/vm"
 	"restsrv/engine/service"
 	"restsrv/engine/wire"
 )
@@ -16,14 +18,18 @@ import (
 // Body is the body of a request. It is read and parsed before the handler runs.
 type Body struct {
 	Kind    bodyKind
-	Decoded any     // the parsed JSON or form
-	Raw     []byte  // the received bytes; nil for a form with files
-	parts   []*part // the files of a form
-	leave   func()  // reports to the Intake that the memory of the body is free again; may be nil
+	Decoded any       // the parsed JSON or form
+	Raw     []byte    // the received bytes; nil for a form with files
+	parts   []*part   // the files of a form
+	input   *vm.Input // the body if the script reads it as a stream, otherwise nil
+	leave   func()    // reports to the Intake that the memory of the body is free again; may be nil
 }
 
 // Close removes the temporary files of the body and calls leave.
 func (b Body) Close() {
+	if b.input != nil {
+		b.input.Close()
+	}
 	if b.leave != nil {
 		b.leave()
 	}
@@ -40,6 +46,7 @@ const (
 	formBody             // a multipart form, which may contain files
 	TextBody             // a body of type text/*
 	RawBody              // any other body
+	streamBody           // a body that the script reads as a stream
 )
 
 // ReadBody reads the whole body. It returns these errors:
@@ -108,14 +115,35 @@ func (h *Binding) BodyValue(b Body) goja.Value {
 		return h.JS.ToValue(strings.ToValidUTF8(string(b.Raw), "\ufffd"))
 	case RawBody:
 		return h.NewBytes(append([]byte(nil), b.Raw...))
+	case streamBody:
+		return h.inputStream(b.input)
 	}
 	return h.JS.NewObject()
+}
+
+// inputStream returns the body of a request as a ReadableStream. It creates the stream at the first call.
+func (h *Binding) inputStream(in *vm.Input) goja.Value {
+	if in.Stream == nil {
+		reader := h.JS.NewObject()
+		h.Method(reader, "read", h.AsyncFunction("req.body", func(goja.FunctionCall) (vm.Operation, error) {
+			return vm.Operation{Do: func(context.Context) (func() goja.Value, error) {
+				b, err := in.ReadPiece()
+				if err == io.EOF {
+					return goja.Null, nil
+				}
+				return func() goja.Value { return h.NewBytes(b) }, err
+			}}, nil
+		}))
+		h.Method(reader, "cancel", func(goja.FunctionCall) goja.Value { return goja.Undefined() })
+		in.Stream = h.CallModule("#body", "ofReader", reader)
+	}
+	return in.Stream
 }
 
 // rawBodyValue returns the value of req.rawBody, which handlers use to check signatures. It is undefined for
 // multipart forms.
 func (h *Binding) rawBodyValue(b Body) goja.Value {
-	if b.Kind == formBody {
+	if b.Kind == formBody || b.Kind == streamBody {
 		return goja.Undefined()
 	}
 	return h.NewBytes(append([]byte(nil), b.Raw...))

@@ -30,6 +30,23 @@ func ServeRoute(ctx context.Context, s *vm.Service, in *Intake, r *service.Reque
 		body.Close()
 		return nil, err
 	}
+	return serveBody(ctx, s, r, route, body)
+}
+
+// ServeStreaming serves a request like ServeRoute, but does not read the body: the script reads it as a stream.
+func ServeStreaming(ctx context.Context, s *vm.Service, r *service.Request, route int) (*service.Response, error) {
+	if r.Body == nil {
+		return serveBody(ctx, s, r, route, Body{})
+	}
+	r.Input = nil // the body is not in memory
+	var interrupt func()
+	if i, ok := r.Body.(interface{ Interrupt() }); ok {
+		interrupt = i.Interrupt
+	}
+	return serveBody(ctx, s, r, route, Body{Kind: streamBody, input: vm.NewInput(r.Stream(), interrupt)})
+}
+
+func serveBody(ctx context.Context, s *vm.Service, r *service.Request, route int, body Body) (*service.Response, error) {
 	o, err := s.Run(ctx, r, &routeWork{route: route, body: body})
 	if err == nil && o.Stream != nil {
 		o = finishStream(ctx, o, body)
@@ -49,6 +66,9 @@ type routeWork struct {
 }
 
 var _ vm.Work = (*routeWork)(nil)
+
+// Input returns the body of the request if the script reads it as a stream, otherwise nil.
+func (w *routeWork) Input() *vm.Input { return w.body.input }
 
 // Start implements vm.Work.
 func (w *routeWork) Start(c *vm.Call) (goja.Value, error) {
@@ -79,6 +99,9 @@ func (w *routeWork) Fail(c *vm.Call, f *vm.Failure) vm.Outcome {
 		return vm.Outcome{Response: addPlace(s, text(f.Status, f.Text), f)}
 	}
 	var e *engine.Error
+	if errors.As(f.Cause, &e) && c.Input != nil && c.Input.Failed(e) {
+		return vm.Outcome{Err: e} // the client sent a body that is too long, or not all of it
+	}
 	if errors.As(f.Cause, &e) && (e.Code == engine.Unavailable || e.Code == engine.Timeout || e.Code == engine.TooMany) {
 		return vm.Outcome{Err: e}
 	}

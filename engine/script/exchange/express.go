@@ -64,6 +64,9 @@ func (h *Binding) expressMethods(methods *js.Methods) {
 func (h *Binding) bodyStream(r *requestFields) *goja.Object {
 	if r.stream == nil {
 		switch r.body.Kind {
+		case streamBody:
+			r.stream = h.CallModule("#body", "incoming", h.inputStream(r.body.input)).(*goja.Object)
+			return r.stream
 		case DecodedBody, formBody:
 			panic(h.NewError("the body of this request was parsed: read req.body, it is no stream any more", "not-supported"))
 		}

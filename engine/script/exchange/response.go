@@ -12,6 +12,7 @@ import (
 
 	"restsrv/engine"
 	"restsrv/engine/script/js"
+	"restsrv/engine/script/vm"
 	"restsrv/engine/service"
 )
 
@@ -51,7 +52,7 @@ func (h *Binding) responseOf(result goja.Value) *service.Response {
 		if described := h.Platform.Events(o); described != nil {
 			return h.eventsResponse(described)
 		}
-		if h.isStream(o) {
+		if vm.IsStream(h.VM, o) {
 			return h.streamResponse(o)
 		}
 	}
@@ -178,7 +179,7 @@ func (h *Binding) payloadResponse(data goja.Value) *service.Response {
 			return &service.Response{ContentType: octetStream, Body: append([]byte(nil), b...)}
 		}
 	}
-	if h.isStream(data) {
+	if vm.IsStream(h.VM, data) {
 		return h.streamResponse(data)
 	}
 	return h.jsonResponse(data)

@@ -16,21 +16,6 @@ import (
 // eventStream is the media type of server-sent events.
 const eventStream = "text/event-stream"
 
-// isStream reports whether value is an object that the script produces bytes with: an async iterator or a
-// ReadableStream. If the scripts of a VM use neither, it has no symbol asyncIterator.
-func (h *Binding) isStream(value goja.Value) bool {
-	o, ok := value.(*goja.Object)
-	if !ok || h.Platform == nil {
-		return false
-	}
-	symbol := h.Platform.AsyncIterator()
-	if symbol == nil {
-		return false
-	}
-	v := o.GetSymbol(symbol)
-	return v != nil && !goja.IsUndefined(v)
-}
-
 // streamResponse returns the response with the stream value as its body. Its type is set when the first bytes are known,
 // unless a header sets it.
 func (h *Binding) streamResponse(value goja.Value) *service.Response {

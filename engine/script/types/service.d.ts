@@ -27,7 +27,7 @@ declare namespace restsrv {
     readonly hostname: string;
     readonly protocol: string;
     readonly secure: boolean;
-    /** JSON, a form, text or bytes. */
+    /** JSON, a form, text or bytes; a ReadableStream if the handler has bodyParser: false. */
     body: any;
     /** The received bytes of the body, for signatures; undefined for a form with files. */
     readonly rawBody: Buffer;
@@ -35,6 +35,8 @@ declare namespace restsrv {
     header(header: string): string | undefined;
     /** Lets work continue after the answer until the promise settles, at most for the limit workTime. */
     waitUntil(promise: unknown): void;
+    /** The chunks of the body. */
+    [Symbol.asyncIterator](): AsyncIterableIterator<Buffer>;
     [added: string]: any;
   }
   /** A result with its own headers or status. */
@@ -49,7 +51,11 @@ declare namespace restsrv {
   /** The result of eventStream. */
   interface EventStream { readonly __events: unique symbol }
   /** The result of a handler, or a promise of it. It is sent as JSON, except for bytes, streams and an Answer. */
-  type Handler = (req: Request) => unknown;
+  interface Handler {
+    (req: Request): unknown;
+    /** false: req.body is a ReadableStream, and the body is not read before the handler runs. */
+    bodyParser?: boolean;
+  }
   type Method = "GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE" | "OPTIONS" | "SEARCH";
   /** The short form of a service: module.exports = {'GET /:id': async (req) => ...}. */
   type Routes = { [route in `${Method} /${string}`]: Handler };
@@ -71,7 +77,7 @@ declare namespace restsrv {
     toString(): string;
   }
   interface FileStorage {
-    /** Stores bytes, {buffer, name, mimeType}, {name, mime, body} or base64 text. An item can then refer to the file. */
+    /** Stores bytes, {buffer, name, mimeType}, {name, mime, body}, base64 text, a stream, or the body of a request with bodyParser: false. An item can then refer to the file. */
     accept(file: any, folder?: string | null, described?: { name?: string; mimeType?: string }): Promise<StoredFile>;
     fetch(ids: string[]): Promise<StoredFile[]>;
     /** Removes a file that no item refers to. */

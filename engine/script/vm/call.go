@@ -3,6 +3,7 @@ package vm
 import (
 	"context"
 	"net/http"
+	"reflect"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -73,6 +74,8 @@ type Call struct {
 	doing atomic.Bool // the goroutine of the request runs an operation
 	after after       // used if the call goes on after its answer has begun
 
+	Input *Input // body of the request that the script reads as a stream; nil if the body was read before the call
+
 	VM     *VM
 	locals []any // see LocalOf
 
@@ -100,10 +103,12 @@ func LocalOf[T any](c *Call) *T {
 	return t
 }
 
+var callType = reflect.TypeFor[interface{ Call() *Call }]()
+
 // CallOf returns the call that a req object of a script belongs to. It returns nil if v is not a req object.
 func CallOf(v goja.Value) *Call {
 	if o, ok := v.(*goja.Object); ok {
-		if proto := o.Prototype(); proto != nil {
+		if proto := o.Prototype(); proto != nil && proto.ExportType().Implements(callType) { // Export would call getters of others
 			if fields, ok := proto.Export().(interface{ Call() *Call }); ok {
 				return fields.Call()
 			}
@@ -124,6 +129,9 @@ func (s *Service) Run(ctx context.Context, r *service.Request, w Work) (Outcome,
 	start := time.Now()
 	for attempt := 0; ; attempt++ {
 		c := &Call{Service: s, Req: r, work: w, ctx: ctx, start: start, done: make(chan *pending, 2)}
+		if streaming, ok := w.(inputWork); ok {
+			c.Input = streaming.Input()
+		}
 		o, err := s.runOnce(c)
 		switch {
 		case o.again && attempt < 3:
@@ -277,14 +285,33 @@ func (c *Call) nextOperation() *pending {
 	}
 	t := time.NewTimer(time.Until(c.start.Add(c.Service.Limits.Wall)))
 	defer t.Stop()
-	select {
-	case p := <-c.done:
-		return p
-	case <-t.C:
-	case <-c.ctx.Done():
+	for {
+		select {
+		case p := <-c.done:
+			return p
+		case <-t.C:
+			if left := time.Until(c.limitAt()); left > 0 {
+				t.Reset(min(left, c.Service.Limits.Wall)) // limitAt changes when the body has arrived
+				continue
+			}
+		case <-c.ctx.Done():
+		}
+		c.endLate()
+		return <-c.done
 	}
-	c.endLate()
-	return <-c.done
+}
+
+// limitAt returns the time at which the wall-time limit is reached. While the body of the request arrives as a stream,
+// this is the limit for streams. The limit of the call itself begins when the body is complete.
+func (c *Call) limitAt() time.Time {
+	l := &c.Service.Limits
+	if c.Input == nil {
+		return c.start.Add(l.Wall)
+	}
+	if ended := c.Input.endedAt(); !ended.IsZero() {
+		return ended.Add(l.Wall)
+	}
+	return c.start.Add(l.StreamTime)
 }
 
 // endLate ends a call after its time limit, or after the client disconnected.
@@ -342,7 +369,7 @@ func (c *Call) fail(f *Failure) {
 	case c.Over.Load():
 	case c.after.active.Load():
 		c.failAfter(f)
-	case !time.Now().Before(c.start.Add(c.Service.Limits.Wall)): // the time limit caused the failure
+	case !time.Now().Before(c.limitAt()): // the time limit caused the failure
 		c.finish(Outcome{Err: timeoutError(c.Service)})
 	default:
 		c.finish(c.work.Fail(c, f))
@@ -368,11 +395,14 @@ func (c *Call) handleDiscard() {
 func (c *Call) Context() context.Context {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.inner == nil && c.Input != nil {
+		c.inner, c.cancel = context.WithCancel(c.ctx) // limitAt changes, so wait enforces it
+	}
 	if c.inner == nil {
 		c.inner, c.cancel = context.WithDeadline(c.ctx, c.start.Add(c.Service.Limits.Wall))
-		if c.Over.Load() {
-			c.cancel()
-		}
+	}
+	if c.Over.Load() {
+		c.cancel()
 	}
 	return c.inner
 }

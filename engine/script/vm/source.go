@@ -44,6 +44,21 @@ type Source struct {
 	finished func()          // called when the producer has ended; may be nil
 }
 
+// IsStream reports whether value is an object that a script produces bytes with: an async iterator or a ReadableStream.
+// If the scripts of a VM use neither, it has no symbol asyncIterator.
+func IsStream(v *VM, value goja.Value) bool {
+	o, ok := value.(*goja.Object)
+	if !ok || v.Platform == nil {
+		return false
+	}
+	symbol := v.Platform.AsyncIterator()
+	if symbol == nil {
+		return false
+	}
+	method := o.GetSymbol(symbol)
+	return method != nil && !goja.IsUndefined(method)
+}
+
 // NewSource starts to read the async iterator or ReadableStream value on behalf of the current call. It must be called
 // inside goja's Try. It throws a TypeError if value is no such object.
 func NewSource(v *VM, value goja.Value) *Source {

@@ -411,5 +411,6 @@ type Route struct {
 	Key          string // equal for paths that match the same requests
 	Handler      goja.Callable
 	This         goja.Value
+	Streams      bool        // the handler reads the body of the request as a stream
 	Source       goja.String // text of the handler, for messages about its position; may be nil
 }

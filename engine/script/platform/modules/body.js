@@ -73,6 +73,19 @@ function ofReader(reader) {
   }, { highWaterMark: 0 });
 }
 
+// incoming returns the body of a request, a ReadableStream, as a stream of Node.
+function incoming(stream) {
+  const { Readable } = require('stream'), reader = stream.getReader();
+  return new Readable({
+    read() {
+      reader.read().then(({ done, value }) => {
+        this.push(done ? null : Buffer.from(value.buffer, value.byteOffset, value.byteLength));
+      }).catch((e) => this.destroy(e));
+    },
+    destroy(e, done) { reader.cancel(e).then(() => done(e), () => done(e)); },
+  });
+}
+
 // collect returns the bytes of a stream.
 async function collect(stream) {
   const parts = [], reader = stream.getReader();
@@ -227,4 +240,4 @@ function cloned(owner) {
   return { stream: other, used: false };
 }
 
-module.exports = { Blob, File, FormData, Body, bodies, extract, cloned, take, give, ofReader };
+module.exports = { Blob, File, FormData, Body, bodies, extract, cloned, take, give, ofReader, incoming };
