@@ -115,3 +115,11 @@ func TestEvents(t *testing.T) {
 		{`(() => { const a = performance.now(); return performance.now() >= a && performance.timeOrigin > 1e12 })()`, `true`},
 	})
 }
+
+// TestTextOfMissingArgument checks that functions that take a text convert undefined and null as String does. goja's
+// conversion returns them unchanged, which made the functions panic; core-js calls btoa without an argument.
+func TestTextOfMissingArgument(t *testing.T) {
+	a := newApp(t, limits.Limits{}, false)
+	g := a.load(`module.exports = {'GET /': () => [btoa(), btoa(null), new TextEncoder().encode(null).length]}`)
+	expect(t, get(t, g), jsonType+`["dW5kZWZpbmVk","bnVsbA==",4]`)
+}

@@ -49,7 +49,11 @@ func (h *host) runModule(src *module.Source) (goja.Value, error) {
 	if src.Declared != nil {
 		args = append(args, h.newProbe(src))
 	}
-	_, err = run(exports, args...)
+	var this goja.Value = exports
+	if src.ES {
+		this = goja.Undefined()
+	}
+	_, err = run(this, args...)
 	if err != nil {
 		delete(h.modules, src.Path)
 		return nil, err

@@ -105,7 +105,7 @@ func (c *Cache) loadFile(path, file string, limit int) (*Source, error) {
 		return old, nil
 	}
 	s := &Source{File: file, Path: path, hash: hash, Text: text, probed: c.Probes}
-	if err := s.compile(); err != nil {
+	if err := s.compileSafely(); err != nil {
 		return nil, err
 	}
 	c.mu.Lock()
@@ -152,6 +152,17 @@ const (
 	wrapperHead = "(function(exports,require,module,__filename,__dirname){"
 	wrapperTail = "\n})"
 )
+
+// compileSafely is compile for files that make the parser or the compiler panic. Files are also compiled outside of
+// turns, where a panic would end the process.
+func (s *Source) compileSafely() (err error) {
+	defer func() {
+		if x := recover(); x != nil {
+			err = s.newFault(0, 0, fmt.Sprintf("syntax error: the engine cannot compile the file: %v", x))
+		}
+	}()
+	return s.compile()
+}
 
 // compile sets Program or Data. It transforms the file only if goja cannot parse it, or if the name requires it (.ts,
 // .mjs).

@@ -138,11 +138,14 @@ func ModuleSyntax(text string) int {
 
 // replacements returns the expressions that replace others: those for import.meta.url and the other properties of
 // import.meta, and in ES modules, module.require for require. There, the function require is for import statements,
-// which the compiler turns into calls of it.
+// which the compiler turns into calls of it. At the top level of an ES module, this is undefined.
 func replacements(in Input) map[string]string {
 	all := map[string]string{}
 	if IsModule(in.File, in.Text) {
 		all["require"] = "module.require"
+		if !typeScript(in.File) {
+			all["this"] = "undefined"
+		}
 	}
 	if strings.Contains(in.Text, "import.meta") {
 		name, _ := json.Marshal("file:///" + in.File)

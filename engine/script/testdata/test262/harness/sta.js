@@ -1,0 +1,1 @@
+function Test262Error(message) { this.message = message; }

@@ -1,0 +1,6 @@
+/*---
+description: a wrong expectation
+includes:
+  - extra.js
+---*/
+assert.sameValue([1, 2].length, three());

@@ -1,0 +1,7 @@
+/*---
+description: a syntax error
+negative:
+  phase: parse
+  type: SyntaxError
+---*/
+1 +;

@@ -1,0 +1,5 @@
+/*---
+description: a test in sloppy mode
+flags: [noStrict]
+---*/
+assert.sameValue(typeof (function () { return this; })(), 'object');
