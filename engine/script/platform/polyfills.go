@@ -17,7 +17,7 @@ var patchFiles embed.FS
 // create an iterator.
 func polyfills() []patch {
 	return []patch{
-		polyfill("symbols", nil, "syncIterator", "ispose"),
+		polyfill("symbols", nil, "syncIterator", "ispose", "isposable", "SuppressedError"),
 		polyfill("group-by", nil, "groupBy"),
 		polyfill("promise", nil, "withResolvers", "Promise.try", "['try']", `["try"]`, "try:"),
 		polyfill("from-async", nil, "fromAsync"),
@@ -25,6 +25,8 @@ func polyfills() []patch {
 		polyfill("accessors", nil, "Getter__", "Setter__"),
 		polyfill("regexp-escape", nil, "escape"),
 		polyfill("iterators", nil, "Iterator", "yield", "function*", "function *", "values()", "keys()", "entries()", "matchAll", "Symbol.iterator", ".take", ".drop", ".toArray"),
+		polyfill("disposable", nil, "Disposable", "SuppressedError", ".dispose"),
+		polyfill("upsert", nil, "getOrInsert"),
 		polyfill("atomics", nil, "Atomics"),
 		polyfill("weak", weakNative, "WeakRef", "FinalizationRegistry"),
 		polyfill("typed-from", nil, "from("),
