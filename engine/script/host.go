@@ -32,18 +32,20 @@ type host struct {
 	tests    *suite.Binding // nil if the main file contains no tests
 	console  *console
 
-	modules    map[string]*goja.Object      // JavaScript objects "module", by absolute path of the file
-	legacyBase *goja.Object                 // IONDV's Service class; nil until a script requires it
-	own        map[string]func() goja.Value // functions that create the globals of restsrv at the first use
-	watched    *goja.Object                 // result of newWatcher; nil if not in development mode
-	probed     []*module.Source             // modules whose variables are compared after each turn; see compareModules
-	watching   *vm.Call                     // the call to which the compared turn belongs
+	modules     map[string]*goja.Object      // JavaScript objects "module", by absolute path of the file
+	evaluations map[string]*goja.Promise     // promises of the modules that wait outside of functions, by absolute path
+	unready     *goja.Promise                // a module that must be ready before modules run again; see evaluation.go
+	legacyBase  *goja.Object                 // IONDV's Service class; nil until a script requires it
+	own         map[string]func() goja.Value // functions that create the globals of restsrv at the first use
+	watched     *goja.Object                 // result of newWatcher; nil if not in development mode
+	probed      []*module.Source             // modules whose variables are compared after each turn; see compareModules
+	watching    *vm.Call                     // the call to which the compared turn belongs
 }
 
 // newHost creates a VM for a generation, together with its bindings.
 func newHost(g *Generation) *host {
 	v := vm.New(g.Service)
-	h := &host{VM: v, gen: g, modules: map[string]*goja.Object{}}
+	h := &host{VM: v, gen: g, modules: map[string]*goja.Object{}, evaluations: map[string]*goja.Promise{}}
 	h.guards = sandbox.New(v.Realm, v)
 	v.NewPlatform = func() *platform.Platform { return platform.New(platformHost{h}) }
 	h.exchange = exchange.New(v)

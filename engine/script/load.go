@@ -24,18 +24,7 @@ func (h *host) loadModule(l *vm.Loading) error {
 		l.Finish(err)
 		return nil
 	}
-	exports, err := h.runModule(src)
-	if err == nil {
-		var pending goja.Value
-		if pending, err = h.registerExports(exports); err == nil {
-			return h.settleLoad(l, pending)
-		}
-	}
-	if vm.IsUncatchable(err) {
-		return err
-	}
-	l.Finish(h.LoadError(h.DescribeError(err)))
-	return nil
+	return h.loadMain(l, src)
 }
 
 // registerExports registers the routes, the functions of a converter, or the tests that the main file exports. If the

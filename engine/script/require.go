@@ -53,10 +53,13 @@ func (h *host) runModule(src *module.Source) (goja.Value, error) {
 	if src.ES {
 		this = goja.Undefined()
 	}
-	_, err = run(this, args...)
+	result, err := run(this, args...)
 	if err != nil {
 		delete(h.modules, src.Path)
 		return nil, err
+	}
+	if src.Async {
+		h.evaluations[src.Path], _ = js.PromiseOf(result)
 	}
 	return h.GetProperty(m, "exports")
 }
@@ -119,6 +122,9 @@ func (h *host) loadRequired(call goja.FunctionCall, from *module.Source) (*modul
 	exports, err := h.runModule(src)
 	if err != nil {
 		panic(js.Rethrow(err))
+	}
+	if p := h.evaluations[src.Path]; p != nil {
+		h.checkEvaluation(src, from, p)
 	}
 	return src, exports
 }

@@ -3,6 +3,7 @@ package script
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"restsrv/engine/script/limits"
 )
@@ -29,5 +30,61 @@ func TestUnparsedSyntax(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestTopLevelAwait loads services whose modules wait outside of functions.
+func TestTopLevelAwait(t *testing.T) {
+	for name, c := range map[string]struct {
+		files map[string]string
+		want  string
+	}{
+		"main file": {map[string]string{"svc.js": "const n = await Promise.resolve(41);\nconst m = -await 1 + (await n) + [await 2, await (async () => 3)()].length;\nexport default {'GET /': () => m};"}, jsonType + "42"},
+		"timer":     {map[string]string{"svc.js": "await new Promise(done => setTimeout(done, 5));\nconst l = await Promise.all([1, 2]);\nexport default {'GET /': () => l};"}, jsonType + "[1,2]"},
+		"imported module": {map[string]string{
+			"svc.js":    "import {late} from './late.mjs';\nimport {twice} from './twice.mjs';\nexport default {'GET /': () => [late, twice]};",
+			"twice.mjs": "import {late} from './late.mjs';\nexport const twice = 2 * late;", "late.mjs": "let n = 0;\nfor (const i of [1, 2, 3]) n += await i;\nexport const late = n;"}, jsonType + "[6,12]"},
+		"two levels": {map[string]string{
+			"svc.js": "import a from './a.mjs';\nexport default {'GET /': () => a};",
+			"a.mjs":  "import b from './b.mjs';\nexport default b + await 1;", "b.mjs": "import './c.mjs';\nexport default await new Promise(done => setImmediate(() => done(globalThis.c++)));", "c.mjs": "globalThis.c = (globalThis.c || 0) + await 1;"}, jsonType + "2"},
+		"TypeScript": {map[string]string{"svc.js": "import {n} from './n.ts';\nexport default {'GET /': () => n};", "n.ts": "const p: Promise<number> = Promise.resolve(7);\nexport const n: number = await p;"}, jsonType + "7"},
+		"try":        {map[string]string{"svc.js": "let m;\ntry { await Promise.reject(new Error('no')); } catch (e) { m = e.message; } finally { await null; }\nexport default {'GET /': () => m};"}, jsonType + `"no"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := newApp(t, limits.Limits{}, false)
+			for file, text := range c.files {
+				a.write(file, text)
+			}
+			g := a.load(c.files["svc.js"])
+			expect(t, get(t, g), c.want)
+			if v, err := g.anotherVM(); err != nil {
+				t.Error(err)
+			} else {
+				v.Dispose()
+			}
+		})
+	}
+	for name, c := range map[string]struct{ text, want string }{
+		"rejected":      {"const a = 1;\nawait Promise.reject(new Error('refused'));\nexport default {'GET /': () => a};", "svc.js:2:"},
+		"thrown":        {"await null;\nnull.x;\nexport default {};", "svc.js:2:"},
+		"never":         {"await new Promise(() => 0);\nexport default {'GET /': () => 1};", "svc.js"},
+		"CommonJS":      {"const a = await 1;\nmodule.exports = {'GET /': () => a};", "svc.js:1:11: await outside of functions"},
+		"for await":     {"for await (const x of []) ;\nexport default {'GET /': () => 1};", "svc.js:1:5: await outside of functions"},
+		"required late": {"import './x.mjs';\nconst r = require('./late.cjs');\nexport default {'GET /': () => r};", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := newApp(t, limits.Limits{Load: 300 * time.Millisecond}, false)
+			a.write("x.mjs", "export const x = 1;")
+			a.write("late.cjs", "try { require('./late.mjs') } catch (e) { module.exports = e.code }")
+			a.write("late.mjs", "export default await 1;")
+			a.write("svc.js", c.text)
+			g, err := a.rt.Load(a.service("svc.js"))
+			switch {
+			case c.want == "" && err == nil:
+				expect(t, get(t, g), jsonType+`"ERR_REQUIRE_ASYNC_MODULE"`)
+			case err == nil || c.want == "" || !strings.HasPrefix(err.Error(), c.want):
+				t.Errorf("got the error %v, want %q", err, c.want)
+			}
+		})
 	}
 }

@@ -56,9 +56,9 @@ func (s *Source) addProbe(prg *ast.Program) error {
 	return nil
 }
 
-// wrapperBody returns the body of the module wrapper: the single function expression in a program. It returns nil if
-// the program has another form.
-func wrapperBody(prg *ast.Program) *ast.BlockStatement {
+// wrapperFunction returns the module wrapper: the single function expression in a program. It returns nil if the program
+// has another form.
+func wrapperFunction(prg *ast.Program) *ast.FunctionLiteral {
 	if len(prg.Body) != 1 {
 		return nil
 	}
@@ -66,7 +66,13 @@ func wrapperBody(prg *ast.Program) *ast.BlockStatement {
 	if statement == nil {
 		return nil
 	}
-	if f, ok := statement.Expression.(*ast.FunctionLiteral); ok {
+	f, _ := statement.Expression.(*ast.FunctionLiteral)
+	return f
+}
+
+// wrapperBody returns the body of the module wrapper, or nil if there is none.
+func wrapperBody(prg *ast.Program) *ast.BlockStatement {
+	if f := wrapperFunction(prg); f != nil {
 		return f.Body
 	}
 	return nil

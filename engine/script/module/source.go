@@ -56,6 +56,7 @@ type Source struct {
 	Declared    []Declared        // the variables that the probe covers
 	transformed bool              // package transpile has transformed the file
 	ES          bool              // the file is an ES module
+	Async       bool              // the module waits outside of functions; running it returns a promise
 	AsksRequire bool              // the text contains "require.", as in require.resolve
 	Patterns    map[string]string // original texts of the rewritten regular expressions, by rewritten text
 }
@@ -237,6 +238,10 @@ func (s *Source) transformAs(in transpile.Input, refused *LoadError) error {
 	s.transformed, s.ES = true, transpile.IsModule(s.File, in.Text)
 	prg, err := parser.ParseFile(nil, s.File, out.Text, 0, parser.WithDisableSourceMaps)
 	if err == nil {
+		if f := wrapperFunction(prg); f != nil && out.Awaits {
+			sandbox.RestoreAwaits(f)
+			s.Async = true
+		}
 		return s.buildProgram(prg, out.Map, out.Text)
 	}
 	var list parser.ErrorList

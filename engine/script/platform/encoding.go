@@ -29,16 +29,16 @@ func (p *Platform) encodingName(v goja.Value) string {
 }
 
 // textOf converts v to a text as String(v) does. goja's ToString returns undefined and null unchanged.
-func (p *Platform) textOf(v goja.Value) goja.String {
+func textOf(r *goja.Runtime, v goja.Value) goja.String {
 	if s, ok := v.ToString().(goja.String); ok {
 		return s
 	}
-	return p.js.ToValue(v.String()).(goja.String)
+	return r.ToValue(v.String()).(goja.String)
 }
 
 // encodeText returns the bytes of a text in the given encoding. The name of the encoding must be canonical.
 func (p *Platform) encodeText(v goja.Value, encoding string) []byte {
-	s := p.textOf(v)
+	s := textOf(p.js, v)
 	p.checkSize(int64(s.Length()), "text")
 	switch encoding {
 	case "latin1", "ascii":
@@ -145,7 +145,7 @@ func atob(p *Platform) goja.Value {
 
 func btoa(p *Platform) goja.Value {
 	return p.newFunction("btoa", func(call goja.FunctionCall) goja.Value {
-		s := p.textOf(call.Argument(0))
+		s := textOf(p.js, call.Argument(0))
 		for i := range s.Length() {
 			if s.CharAt(i) > 0xff {
 				panic(p.domException("InvalidCharacterError", "btoa: the text has characters above U+00FF; encode it first: Buffer.from(text).toString('base64')"))

@@ -5,6 +5,7 @@ package transpile
 
 import (
 	"encoding/json"
+	"errors"
 	"path"
 	"regexp"
 	"strings"
@@ -30,12 +31,18 @@ type Input struct {
 type Output struct {
 	Text string
 	Map  Map // from positions in Text to positions in the source file
+
+	// Awaits reports that the file has await outside of functions. Text then has AwaitMark in place of these keywords,
+	// and the code must run in an async function.
+	Awaits bool
 }
 
 // Fault is the error for a file that cannot be compiled. Column counts UTF-16 units from 1.
 type Fault struct {
 	Line, Column int
 	Message      string
+
+	await *api.Location // of the keyword, if the fault is an await outside of functions
 }
 
 // Error returns the message without the position.
@@ -69,6 +76,12 @@ const config = `{"compilerOptions":{"target":"ES2022","useDefineForClassFields":
 // Transform compiles a file to a CommonJS module. The error is a *Fault.
 func Transform(in Input) (Output, error) {
 	r, err := runCompiler(in)
+	awaits := false
+	if f := new(Fault); errors.As(err, &f) && f.await != nil && IsModule(in.File, in.Text) {
+		if replaced, ok := replaceAwaits(in, f); ok {
+			r, err, awaits = replaced, nil, true
+		}
+	}
 	if err != nil {
 		return Output{}, err
 	}
@@ -80,7 +93,57 @@ func Transform(in Input) (Output, error) {
 	if IsModule(in.File, in.Text) {
 		head += `"use strict";` // ES modules are always strict
 	}
-	return Output{Text: head + "\n" + string(r.Code) + in.Tail, Map: m}, nil
+	return Output{Text: head + "\n" + string(r.Code) + in.Tail, Map: m, Awaits: awaits}, nil
+}
+
+// AwaitMark stands in place of the keyword await outside of functions, which the compiler refuses in CommonJS modules. It
+// has the same length and precedence, and source texts do not contain it.
+const AwaitMark = "~-~-~"
+
+// maxTopAwaits is the maximum number of such keywords in a file. The compiler reports one at a time.
+const maxTopAwaits = 200
+
+// replaceAwaits compiles a file after it has replaced each await outside of functions by AwaitMark. f is the fault for
+// the first of them. It returns false if the result is not valid.
+func replaceAwaits(in Input, f *Fault) (api.TransformResult, bool) {
+	if strings.Contains(in.Text, AwaitMark) {
+		return api.TransformResult{}, false
+	}
+	for range maxTopAwaits {
+		text, ok := replaceAwait(in.Text, f.await)
+		if !ok {
+			break
+		}
+		in.Text = text
+		r, err := runCompiler(in)
+		if err == nil {
+			return r, true
+		}
+		if !errors.As(err, &f) || f.await == nil {
+			break
+		}
+	}
+	return api.TransformResult{}, false
+}
+
+// loopAwait matches a text before the await of a loop, which is no operator.
+var loopAwait = regexp.MustCompile(`\bfor\s*$`)
+
+// replaceAwait replaces the keyword at a position. It returns false if there is no operator await.
+func replaceAwait(text string, at *api.Location) (string, bool) {
+	start := 0
+	for range at.Line - 1 {
+		n := strings.IndexByte(text[start:], '\n')
+		if n < 0 {
+			return "", false
+		}
+		start += n + 1
+	}
+	start += at.Column
+	if start > len(text) || !strings.HasPrefix(text[start:], "await") || loopAwait.MatchString(text[:start]) {
+		return "", false
+	}
+	return text[:start] + AwaitMark + text[start+len(AwaitMark):], true
 }
 
 // patience is the time limit for compiling one file, which usually takes a few milliseconds.
@@ -161,7 +224,8 @@ const awaitText = "Top-level await"
 func faultOf(m api.Message) *Fault {
 	f := &Fault{Message: "syntax error: " + m.Text}
 	if strings.HasPrefix(m.Text, awaitText) {
-		f.Message = "await outside of functions is not supported: a service may wait in an async _route, any module in a function that it exports"
+		f.await = m.Location
+		f.Message = "await outside of functions is not supported here: it can stand in ES modules, except for loops with for await and await using"
 	}
 	if at := m.Location; at != nil {
 		f.Line, f.Column = at.Line, Units(at.LineText, at.Column)+1
