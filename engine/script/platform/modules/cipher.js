@@ -1,7 +1,7 @@
 // The ciphers of the module crypto of Node: AES with the modes CBC, CTR and GCM.
 'use strict';
 
-const { coded, invalidType, isBytes, data, out, text } = require('#crypto');
+const { addStream, coded, invalidType, isBytes, data, out, text } = require('#crypto');
 const { keyHandle } = require('#keys');
 
 class Cipher {
@@ -31,6 +31,8 @@ class Cipher {
   static tag(cipher) { return out(cipher.#native.tag()); }
   static setTag(cipher, tag, encoding) { cipher.#native.setTag(data(tag, encoding, 'buffer')); return cipher; }
 }
+
+addStream(Cipher, (cipher, chunk, encoding) => cipher.update(chunk, encoding), (cipher) => cipher.final());
 
 class Cipheriv extends Cipher {
   constructor(algorithm, key, iv, options) { super(true, algorithm, key, iv, options); }

@@ -48,4 +48,43 @@ function callLater(derive, callback, convert) {
   new Promise((settle) => settle(derive())).then((result) => callback(null, ...convert(result)), callback);
 }
 
-module.exports = { coded, invalidType, isBytes, data, out, integer, text, callLater, most: 2 ** 31 - 1 };
+const methods = ['on', 'once', 'off', 'addListener', 'removeListener', 'removeAllListeners', 'prependListener', 'prependOnceListener', 'emit', 'listeners', 'listenerCount',
+  'eventNames', 'setMaxListeners', 'write', 'end', 'cork', 'uncork', 'setDefaultEncoding', 'pipe', 'unpipe', 'read', 'resume', 'pause', 'isPaused', 'setEncoding', 'destroy'];
+const members = ['readable', 'writable', 'destroyed', 'closed', 'errored', 'readableEnded', 'readableFlowing', 'readableLength', 'readableHighWaterMark', 'readableObjectMode',
+  'writableEnded', 'writableFinished', 'writableLength', 'writableHighWaterMark', 'writableNeedDrain', 'writableObjectMode', '_readableState', '_writableState'];
+const streams = new WeakMap();
+
+// addStream gives a class the members of a stream of Node. The stream is made when a script first uses one of them, so
+// that scripts without streams do not load the module stream. update and finish return bytes for the readers of the
+// stream, or undefined.
+function addStream(Class, update, finish) {
+  const streamOf = (owner) => {
+    let made = streams.get(owner);
+    if (made) return made;
+    const run = (f, done) => {
+      let bytes;
+      try { bytes = f(); } catch (e) { return done(e); }
+      if (bytes !== undefined && bytes.length > 0) made.push(bytes);
+      done();
+    };
+    made = new (require('stream').Transform)({
+      transform(chunk, encoding, done) { run(() => update(owner, chunk, encoding), done); },
+      flush(done) { run(() => finish(owner), done); },
+    });
+    streams.set(owner, made);
+    return made;
+  };
+  for (const name of methods) {
+    Object.defineProperty(Class.prototype, name, {
+      value: { [name](...args) {
+        const made = streamOf(this), result = made[name](...args);
+        return result === made ? this : result;
+      } }[name],
+      writable: true, configurable: true,
+    });
+  }
+  for (const name of members) Object.defineProperty(Class.prototype, name, { get() { return streamOf(this)[name]; }, configurable: true });
+  Object.defineProperty(Class.prototype, Symbol.asyncIterator, { value() { return streamOf(this)[Symbol.asyncIterator](); }, writable: true, configurable: true });
+}
+
+module.exports = { addStream, coded, invalidType, isBytes, data, out, integer, text, callLater, most: 2 ** 31 - 1 };

@@ -3,7 +3,7 @@
 'use strict';
 
 const { Buffer } = require('buffer');
-const { coded, invalidType, data, out, text } = require('#crypto');
+const { addStream, coded, invalidType, data, out, text } = require('#crypto');
 
 const secret = {};
 
@@ -30,6 +30,8 @@ class Hash {
 }
 
 class Hmac extends Hash {}
+
+addStream(Hash, (hash, chunk, encoding) => void hash.update(chunk, encoding), (hash) => hash.digest());
 
 const integers = [Int8Array, Uint8Array, Uint8ClampedArray, Int16Array, Uint16Array, Int32Array, Uint32Array, BigInt64Array, BigUint64Array];
 

@@ -95,8 +95,8 @@ const methods = {
   },
   on(name, f) { return add(this, name, listener(f), false); },
   prependListener(name, f) { return add(this, name, listener(f), true); },
-  once(name, f) { return add(this, name, onceOf(this, name, listener(f)), false); },
-  prependOnceListener(name, f) { return add(this, name, onceOf(this, name, listener(f)), true); },
+  once(name, f) { return this.on(name, onceOf(this, name, listener(f))); }, // as in Node: streams override on
+  prependOnceListener(name, f) { return this.prependListener(name, onceOf(this, name, listener(f))); },
   removeListener(name, f) {
     const all = eventsOf(this), list = all[listener(f) && name] || [];
     for (let i = list.length - 1; i >= 0; i--) {

@@ -2,7 +2,7 @@
 'use strict';
 
 const { Buffer } = require('buffer');
-const { coded, invalidType, isBytes, data, out, integer, text, callLater } = require('#crypto');
+const { addStream, coded, invalidType, isBytes, data, out, integer, text, callLater } = require('#crypto');
 
 const secret = {};
 
@@ -181,7 +181,9 @@ class Signer {
   }
 }
 
-// pureKey throws for keys that sign no hash.
+addStream(Signer, (signer, chunk, encoding) => void signer.update(chunk, encoding), () => undefined);
+
+// hashed throws for keys that do not sign a hash.
 function hashed(handle) {
   if (native.describe(handle).family === 'ed25519') throw coded(Error, 'ERR_CRYPTO_UNSUPPORTED_OPERATION', 'Unsupported crypto operation: use crypto.sign and crypto.verify for Ed25519');
   return handle;
