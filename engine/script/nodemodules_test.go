@@ -216,3 +216,14 @@ func TestFetchOptions(t *testing.T) {
 	}
 	expectIn(t, a.log.String(), "option=next", "use signal: AbortSignal.timeout(milliseconds)")
 }
+
+// TestGuardedConstructors: the constructors that restsrv guards have the prototypes of the language, so that scripts do
+// not reach the originals.
+func TestGuardedConstructors(t *testing.T) {
+	a := newApp(t, limits.Limits{Text: 1 << 20}, false)
+	got := a.run(`const typed = Object.getPrototypeOf(Uint8Array);
+		return [typed.name, typed === Object.getPrototypeOf(Int8Array), Object.getPrototypeOf(ArrayBuffer) === Function.prototype, Object.getPrototypeOf(String) === Function.prototype,
+			typeof Object.getOwnPropertyDescriptor(typed.prototype, 'buffer').get, Uint8Array.BYTES_PER_ELEMENT, ArrayBuffer.isView(Uint8Array.of(1)), String.raw` + "`a`" + `, Uint8Array.from([1, 2]) instanceof Uint8Array,
+			(class A extends Uint8Array {}).from([1]).length]`)
+	expect(t, got, `["TypedArray",true,true,true,"function",1,true,"a",true,1]`)
+}

@@ -385,7 +385,25 @@ func (h limiter) replaceConstructor(name string, original *goja.Object, construc
 	}).(*goja.Object)
 	proto := original.Get("prototype").(*goja.Object)
 	_ = wrapper.Set("prototype", proto)
-	_ = wrapper.SetPrototype(original)
+	// The static members are copied: scripts must not reach the original by Object.getPrototypeOf.
+	object := h.JS.Get("Object").(*goja.Object)
+	describe, _ := goja.AssertFunction(object.Get("getOwnPropertyDescriptor"))
+	define, _ := goja.AssertFunction(object.Get("defineProperty"))
+	copyMember := func(key goja.Value) {
+		descriptor, err := describe(object, original, key)
+		js.Must(err)
+		_, err = define(object, wrapper, key, descriptor)
+		js.Must(err)
+	}
+	for _, key := range original.GetOwnPropertyNames() {
+		if key != "prototype" && key != "name" {
+			copyMember(h.JS.ToValue(key))
+		}
+	}
+	for _, key := range original.Symbols() {
+		copyMember(key)
+	}
+	_ = wrapper.SetPrototype(original.Prototype())
 	_ = wrapper.DefineDataProperty("name", h.JS.ToValue(name), goja.FLAG_FALSE, goja.FLAG_TRUE, goja.FLAG_FALSE)
 	_ = proto.DefineDataProperty("constructor", wrapper, goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE)
 	return wrapper
