@@ -6,6 +6,7 @@ import (
 	"crypto/subtle"
 	"fmt"
 	"slices"
+	"sync"
 )
 
 // Cipher is a cipher of Node.js, which encrypts or decrypts data that arrives in parts.
@@ -35,8 +36,8 @@ type CipherInfo struct {
 	IVLength  int
 }
 
-// ciphers has the ciphers by the names in Node.js.
-var ciphers = buildCiphers()
+// ciphers returns the ciphers by the names in Node.js.
+var ciphers = sync.OnceValue(buildCiphers)
 
 func buildCiphers() map[string]CipherInfo {
 	all := map[string]CipherInfo{}
@@ -53,7 +54,7 @@ func buildCiphers() map[string]CipherInfo {
 // CipherNames returns the names of the ciphers.
 func CipherNames() []string {
 	var names []string
-	for name := range ciphers {
+	for name := range ciphers() {
 		names = append(names, name)
 	}
 	slices.Sort(names)
@@ -62,7 +63,7 @@ func CipherNames() []string {
 
 // FindCipher returns the cipher with a name in lower case.
 func FindCipher(name string) (CipherInfo, bool) {
-	info, ok := ciphers[name]
+	info, ok := ciphers()[name]
 	return info, ok
 }
 

@@ -1,6 +1,9 @@
 package webcrypto
 
-import "strings"
+import (
+	"strings"
+	"sync"
+)
 
 // operation is the name of an operation that an algorithm can support.
 type operation string
@@ -56,8 +59,9 @@ type keyData struct {
 
 type dictionaries = map[operation][]field
 
-// registry has the algorithms by their names in lower case.
-var registry = buildRegistry()
+// registry returns the algorithms by their names in lower case. It is built at the first use, so that it does not take
+// time when the server starts.
+var registry = sync.OnceValue(buildRegistry)
 
 func buildRegistry() map[string]*algorithm {
 	all := map[string]*algorithm{}
@@ -69,7 +73,7 @@ func buildRegistry() map[string]*algorithm {
 	return all
 }
 
-func findAlgorithm(name string) *algorithm { return registry[strings.ToLower(name)] }
+func findAlgorithm(name string) *algorithm { return registry()[strings.ToLower(name)] }
 
 func digestAlgorithms() []*algorithm {
 	var list []*algorithm
