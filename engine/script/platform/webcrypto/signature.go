@@ -20,6 +20,8 @@ const (
 )
 
 // ErrDigest is the error for an unknown hash algorithm.
+//
+//lint:ignore ST1005 the text is that of Node.js
 var ErrDigest = errors.New("Invalid digest")
 
 // errNoSalt is the error for signatures without salt. In Go, the length 0 stands for any length.
