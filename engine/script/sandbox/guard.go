@@ -146,13 +146,38 @@ func (h *Guards) ProvideBuiltins(n Needs) {
 	}
 }
 
+// preludeInherit is a function that gives a constructor the properties of another one, and makes it the constructor of
+// the prototype that both have. If the original became the prototype of the other, scripts could use
+// it without the guard.
+const preludeInherit = `(from, to) => {
+	for (const k of Reflect.ownKeys(from)) Object.defineProperty(to, k, Object.getOwnPropertyDescriptor(from, k));
+	Object.setPrototypeOf(to, Object.getPrototypeOf(from));
+	Object.defineProperty(to.prototype, 'constructor', { value: to, writable: true, configurable: true });
+}`
+
+// inheritProperties calls preludeInherit. Use it when a constructor is replaced.
+func (h limiter) inheritProperties(from, to *goja.Object) {
+	inherit, _ := goja.AssertFunction(h.RunPrelude(preludeInherit))
+	_, err := inherit(goja.Undefined(), from, to)
+	js.Must(err)
+}
+
+// replaceMethod replaces a method of o by f. If there was one, the property length of the function stays the same.
+func (h limiter) replaceMethod(o *goja.Object, name string, f func(goja.FunctionCall) goja.Value) {
+	original, _ := o.Get(name).(*goja.Object)
+	h.Method(o, name, f)
+	if original != nil {
+		_ = o.Get(name).(*goja.Object).DefineDataProperty("length", original.Get("length"), goja.FLAG_FALSE, goja.FLAG_TRUE, goja.FLAG_FALSE)
+	}
+}
+
 // guardMethod replaces a method of o by a function that calls check and then the original method.
 func (h limiter) guardMethod(o *goja.Object, name string, check func(call goja.FunctionCall)) {
 	original, ok := goja.AssertFunction(o.Get(name))
 	if !ok {
 		return
 	}
-	h.Method(o, name, func(call goja.FunctionCall) goja.Value {
+	h.replaceMethod(o, name, func(call goja.FunctionCall) goja.Value {
 		check(call)
 		v, err := original(call.This, call.Arguments...)
 		if err != nil {
@@ -201,7 +226,7 @@ func (h limiter) checkJoin(call goja.FunctionCall, name string) {
 func (h limiter) limitNesting(o *goja.Object, name string, depth *int, check func(goja.FunctionCall, string)) {
 	original, _ := goja.AssertFunction(o.Get(name))
 	limit := h.Limits.CallStack
-	h.Method(o, name, func(call goja.FunctionCall) goja.Value {
+	h.replaceMethod(o, name, func(call goja.FunctionCall) goja.Value {
 		check(call, name)
 		if *depth++; *depth > limit {
 			*depth = 0
@@ -261,7 +286,7 @@ func (h *Guards) guardCode() {
 			}
 			return engine(target, args...)
 		}
-		wrapper := h.replaceConstructor(name, original, construct, check)
+		wrapper := h.replaceConstructor(original, construct, check)
 		if name == "Function" {
 			_ = global.DefineDataProperty(name, wrapper, goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE)
 		}
@@ -328,7 +353,7 @@ func (h *Guards) guardBuffer(name string) {
 	limit := h.Limits.Text
 	original := h.JS.Get(name).(*goja.Object)
 	construct, _ := goja.AssertConstructor(original)
-	wrapper := h.replaceConstructor(name, original, construct, func(args []goja.Value) {
+	wrapper := h.replaceConstructor(original, construct, func(args []goja.Value) {
 		if len(args) == 0 {
 			return
 		}
@@ -369,7 +394,7 @@ func (h *Guards) guardTyped() {
 
 // replaceConstructor replaces a built-in constructor by one that calls check with the arguments first. The prototype
 // and the static members stay the same, and subclasses and instanceof work as before.
-func (h limiter) replaceConstructor(name string, original *goja.Object, construct goja.Constructor, check func([]goja.Value)) *goja.Object {
+func (h limiter) replaceConstructor(original *goja.Object, construct goja.Constructor, check func([]goja.Value)) *goja.Object {
 	var wrapper *goja.Object
 	wrapper = h.JS.ToValue(func(call goja.ConstructorCall) *goja.Object {
 		check(call.Arguments)
@@ -383,29 +408,7 @@ func (h limiter) replaceConstructor(name string, original *goja.Object, construc
 		}
 		return o
 	}).(*goja.Object)
-	proto := original.Get("prototype").(*goja.Object)
-	_ = wrapper.Set("prototype", proto)
-	// The static members are copied: scripts must not reach the original by Object.getPrototypeOf.
-	object := h.JS.Get("Object").(*goja.Object)
-	describe, _ := goja.AssertFunction(object.Get("getOwnPropertyDescriptor"))
-	define, _ := goja.AssertFunction(object.Get("defineProperty"))
-	copyMember := func(key goja.Value) {
-		descriptor, err := describe(object, original, key)
-		js.Must(err)
-		_, err = define(object, wrapper, key, descriptor)
-		js.Must(err)
-	}
-	for _, key := range original.GetOwnPropertyNames() {
-		if key != "prototype" && key != "name" {
-			copyMember(h.JS.ToValue(key))
-		}
-	}
-	for _, key := range original.Symbols() {
-		copyMember(key)
-	}
-	_ = wrapper.SetPrototype(original.Prototype())
-	_ = wrapper.DefineDataProperty("name", h.JS.ToValue(name), goja.FLAG_FALSE, goja.FLAG_TRUE, goja.FLAG_FALSE)
-	_ = proto.DefineDataProperty("constructor", wrapper, goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE)
+	h.inheritProperties(original, wrapper)
 	return wrapper
 }
 
@@ -413,7 +416,7 @@ func (h limiter) replaceConstructor(name string, original *goja.Object, construc
 // is that the new JSON.stringify writes a BigInt as a number.
 func (h *Guards) guardJSON() {
 	json := h.JS.Get("JSON").(*goja.Object)
-	h.Method(json, "parse", func(call goja.FunctionCall) goja.Value {
+	h.replaceMethod(json, "parse", func(call goja.FunctionCall) goja.Value {
 		text, limits := []byte(call.Argument(0).String()), h.Limits
 		if js.TooManyValues(text, limits.Elements) {
 			panic(h.RangeError("JSON.parse: more than %d values", limits.Elements))
@@ -432,7 +435,7 @@ func (h *Guards) guardJSON() {
 		}
 		return value
 	})
-	h.Method(json, "stringify", h.Stringify)
+	h.replaceMethod(json, "stringify", h.Stringify)
 	raw, _ := goja.AssertFunction(json.Get("rawJSON"))
 	h.Method(h.PrototypeOf("BigInt"), "toJSON", func(call goja.FunctionCall) goja.Value {
 		v, err := raw(json, h.JS.ToValue(call.This.String()))

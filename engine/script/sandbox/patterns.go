@@ -155,11 +155,7 @@ func (h *Guards) guardPatterns() {
 		}
 		return v.(*goja.Object)
 	}).(*goja.Object)
-	proto := original.Get("prototype").(*goja.Object)
-	_ = wrapper.DefineDataProperty("prototype", proto, goja.FLAG_FALSE, goja.FLAG_FALSE, goja.FLAG_FALSE)
-	_ = wrapper.SetPrototype(original)
-	_ = wrapper.DefineDataProperty("name", h.JS.ToValue("RegExp"), goja.FLAG_FALSE, goja.FLAG_TRUE, goja.FLAG_FALSE)
-	_ = proto.DefineDataProperty("constructor", wrapper, goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE)
+	h.inheritProperties(original, wrapper)
 	_ = global.DefineDataProperty("RegExp", wrapper, goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE)
 }
 
