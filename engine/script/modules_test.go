@@ -90,9 +90,11 @@ func TestImportsAsNode(t *testing.T) {
 	a.tree("marked.cjs", "Object.defineProperty(exports, '__esModule', {value: true}); exports.default = 'inner'; exports.named = 'n'; exports.later = () => exports.named;",
 		"plain.cjs", "module.exports = {default: 'd', a: 1}", "function.cjs", "module.exports = () => 'f'; module.exports.x = 'x'; module.exports.__esModule = true; module.exports.default = 'inner'",
 		"real.mjs", "export default 'real'; export const b = 2;", "named.mjs", "const f = () => 'value'; export {f as 'module.exports'}; export default 1",
+		inModules+"dual/package.json", `{"exports": {"import": "./e.mjs", "require": "./c.cjs"}}`, inModules+"dual/e.mjs", "export default class {}",
+		inModules+"dual/c.cjs", "exports.__esModule = true; exports.default = class {}",
 		"typed/package.json", `{"type": "module"}`, "main/package.json", `{"main": "../plain.cjs"}`)
 	imports := `import d, {named, later} from 'DIR/marked.cjs'; import * as all from 'DIR/marked.cjs'; import p, {a} from 'DIR/plain.cjs'; import f, {x} from 'DIR/function.cjs';
-		import r, {b} from 'DIR/real.mjs'; import path, {sep} from 'path'; export {default as again} from 'DIR/marked.cjs';
+		import r, {b} from 'DIR/real.mjs'; import path, {sep} from 'path'; import Dual from 'dual'; new Dual(); export {default as again} from 'DIR/marked.cjs';
 		const more = async () => { const m = await import('DIR/marked.cjs'), e = await import('DIR/real.mjs'); return [m.default.default ?? m.default, m.named, e.default] };
 		export default {'GET /': async () => [d.default ?? d, named, later(), all.default === d, p.default, a, typeof f, x, r, b, path.sep === sep, await more(),
 			require('DIR/named.mjs')(), require('DIR/main').a, typeof require.extensions['.js']]};`

@@ -95,7 +95,7 @@ const namespaceSource = `(function (exports) {
 func (h *host) importFunction(from *module.Source) goja.Value {
 	return h.NewFunction("require", func(call goja.FunctionCall) goja.Value {
 		src, exports := h.loadRequired(call, from)
-		if src == nil || src.ES || src.Program == nil {
+		if src == nil || src.ES || src.Program == nil || h.Service.Files.HasTwin(src) {
 			return exports
 		}
 		found, ok := exports.(*goja.Object)

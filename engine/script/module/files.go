@@ -30,12 +30,13 @@ type Files struct {
 	found   map[string]*Source     // by the absolute path that was asked for, with or without extension
 	visited map[string]bool        // all absolute paths that were read or looked for
 	byFile  map[string]*Source     // by path relative to the application directory
+	dual    map[string]bool    // files for require of packages that have other files for import, by absolute path
 	states  map[string]fs.FileInfo // of the files that were read, by absolute path, from before they were read
 }
 
 // NewFiles returns an empty set of files. limit is the maximum size of a file in bytes.
 func NewFiles(app *Application, limit int) *Files {
-	return &Files{app: app, limit: limit, found: map[string]*Source{}, visited: map[string]bool{}, byFile: map[string]*Source{}, states: map[string]fs.FileInfo{}}
+	return &Files{app: app, limit: limit, found: map[string]*Source{}, visited: map[string]bool{}, dual: map[string]bool{}, byFile: map[string]*Source{}, states: map[string]fs.FileInfo{}}
 }
 
 // AllPaths returns the absolute paths of all files that were read or looked for.

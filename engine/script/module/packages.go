@@ -161,6 +161,14 @@ func (f *Files) ImportsAsNode(s *Source) bool {
 	return kind == "module"
 }
 
+// HasTwin reports whether the package of s has another file for import statements, whose default export stands for
+// exports.default of s.
+func (f *Files) HasTwin(s *Source) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.dual[s.Path]
+}
+
 // findPackage returns the package that a file belongs to: its folder and the members of its package.json. fields is
 // nil if the file belongs to no package.
 func (f *Files) findPackage(of *Source) (dir string, fields engine.Fields) {
@@ -209,9 +217,16 @@ func (f *Files) findExport(e exportsOf, key string, from *Source) (*Source, erro
 		field = engine.Fields{{Name: ".", Value: e.field}} // a single target is a short form of {".": target}
 	}
 	for _, c := range conditions {
-		if target, ok := targetOf(field, key, c); ok {
-			return f.readTarget(e, target, from)
+		target, ok := targetOf(field, key, c)
+		if !ok {
+			continue
 		}
+		s, err := f.readTarget(e, target, from)
+		if err == nil {
+			other, ok := targetOf(field, key, conditions[1])
+			f.dual[s.Path] = ok && other != target
+		}
+		return s, err
 	}
 	return nil, &LoadError{File: from.File, Message: "the package of " + strconv.Quote(e.name) + " exports no " + strconv.Quote(key)}
 }
