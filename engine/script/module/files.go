@@ -30,7 +30,7 @@ type Files struct {
 	found   map[string]*Source     // by the absolute path that was asked for, with or without extension
 	visited map[string]bool        // all absolute paths that were read or looked for
 	byFile  map[string]*Source     // by path relative to the application directory
-	dual    map[string]bool    // files for require of packages that have other files for import, by absolute path
+	dual    map[string]bool        // files for require of packages that have other files for import, by absolute path
 	states  map[string]fs.FileInfo // of the files that were read, by absolute path, from before they were read
 }
 
