@@ -22,7 +22,6 @@ type relief struct {
 
 const (
 	drainTime    = 200 * time.Millisecond // maximum time to wait for the calls of the old VMs of a service
-	reliefPause  = time.Second            // pause after a quarter of the limit has become free
 	failedRelief = 10 * time.Second       // pause if the memory in use is still over the limit
 	vainRelief   = time.Minute            // pause if it is under the limit, but less than a quarter is free
 )
@@ -49,8 +48,7 @@ func (w *Watchdog) relieve() {
 		s.Log.Warn("the scripts retain more memory than their limit: the VMs of this service were replaced",
 			"limit", w.heap.limit, "before", before, "after", now)
 		if now <= enough {
-			r.next = time.Now().Add(reliefPause)
-			return
+			return // without a pause: a fast leak can fill a quarter of the limit in less than a second
 		}
 		before = now
 	}
