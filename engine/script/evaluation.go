@@ -8,7 +8,7 @@ import (
 )
 
 // A module with await outside of functions is an async function. A module that imports it must wait, too. Imports are
-// at the beginning of an ES module, so nothing of that module has run when it needs a module that is not ready: loading
+// at the beginning of an ES module, so no code of that module has run when it needs a module that is not ready: loading
 // stops with an exception, waits for the promise, and runs the importing modules again.
 
 // checkEvaluation throws if the module src, which from needs, is not ready or has failed. p is its promise.

@@ -10,6 +10,6 @@ import (
 
 func TestMain(m *testing.M) {
 	code := apptest.RunTests(m)
-	os.RemoveAll(driver.dir) // does nothing for ""
+	os.RemoveAll(driver.dir) // dir is "" if no test used the driver
 	os.Exit(code)
 }
